@@ -9,6 +9,7 @@ import { openBatches } from './app/batches.ts';
 import type { ConfigFileDeps } from './app/config-file.ts';
 import { openControl } from './app/control.ts';
 import { gauges } from './app/gauges.ts';
+import { openInstances } from './app/instances.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
 import { openMetricsPort } from './app/metrics-port.ts';
 import { openEdge } from './app/open-edge.ts';
@@ -21,6 +22,7 @@ import { openServices } from './app/open-services.ts';
 import { lendOperatorKey, operatorCommand } from './app/operator.ts';
 import { readOwnOperations } from './app/own-operations.ts';
 import { readiness } from './app/readiness.ts';
+import { ownVersion } from './app/status-deps.ts';
 import { damageFamily, openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
 import type { WorkerLink } from './app/workers/link.ts';
@@ -99,6 +101,12 @@ export async function startApp(
   ]);
   const publicUrl = (): string => settings.publicUrl ?? ownUrl(settings, address.port);
   const mcp = openMcp({ ...base, operations }, identity, replicas, ledger, opened, publicUrl);
+  const { requestLog } = callBooks;
+  const instances = openInstances({
+    heartbeats: 'heartbeats' in stores.store ? stores.store.heartbeats : undefined,
+    version: ownVersion(),
+    log: () => ({ buffered: requestLog.stats().buffered, lagMs: requestLog.lagMs() }),
+  });
   const rooms = {
     ...base,
     mcp,
@@ -111,6 +119,7 @@ export async function startApp(
     allow,
     publicUrl,
     ready,
+    instances,
     names,
   };
   const services = openServices(rooms);
@@ -140,7 +149,7 @@ export async function startApp(
     firstKeys,
     rpc: edge.rpc,
     families: metrics.families,
-    requestLog: callBooks.requestLog,
+    requestLog,
     budget: edge.budget,
     link: edge.link,
     metricsAddress: metricsPort?.address,
@@ -162,6 +171,7 @@ export async function startApp(
       replicas.stop();
       await metricsPort?.close();
       await control?.close();
+      await instances.close();
       await stores.close();
     },
   };

@@ -7,6 +7,7 @@ import type { HeaderNames } from '../lib/gateway-headers.ts';
 import { providerById } from '../providers/catalog/registry.ts';
 import type { contractValidator } from '../rpc/validator.ts';
 import type { Base } from './base.ts';
+import type { Instances } from './instances.ts';
 import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
 import type { Mcp } from './open-mcp.ts';
@@ -27,6 +28,7 @@ export interface Rooms extends Base {
   readonly validator: ReturnType<typeof contractValidator>;
   readonly allow: Parameters<typeof jwksUriCheck>[1];
   readonly ready: Pick<Readiness, 'stores'>;
+  readonly instances: Pick<Instances, 'list'>;
   /** Where people reach the gateway: asked when it listens. */
   readonly publicUrl: () => string;
   readonly names: HeaderNames;

@@ -155,6 +155,13 @@ story('the gateway tells its version and whether its stores answer', async (t, a
     (status.stores as Json[]).map(({ name }) => name),
     ['documents', 'shared'],
   );
+  const [instance, ...others] = status.instances as Json[];
+  t.deepEqual(others, [], 'embedded stores have one instance');
+  t.like(instance, { is_current: true, version: status.version, runtime: status.runtime });
+  const [worker] = (instance?.workers ?? []) as Json[];
+  t.is(worker?.pid, process.pid);
+  t.true(Date.parse(String(instance?.last_seen_at)) >= Date.parse(String(instance?.started_at)));
+  t.false(status.instances_incomplete);
 });
 
 runRefused(test, bench, [

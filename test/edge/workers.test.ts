@@ -23,6 +23,23 @@ function workersOf({ process: { pid } }: Child): number[] {
   return out.split('\n').map(Number).filter(Boolean);
 }
 
+interface Listed {
+  readonly is_current: boolean;
+  readonly version: string;
+  readonly workers: readonly { readonly pid: number; readonly log_lag_ms: number }[];
+}
+
+/** Instances as the gateway lists them. */
+async function instancesOf({ origin }: Child): Promise<readonly Listed[]> {
+  const answer = await fetch(`${origin}/v1/status`, { headers: { 'x-gateway-api-key': ADMIN_KEY } });
+  return ((await answer.json()) as { readonly instances: readonly Listed[] }).instances;
+}
+
+const pidsOf = ({ workers }: Listed): number[] => workers.map(({ pid }) => pid).toSorted((a, b) => a - b);
+
+const isSame = (some: readonly number[], others: readonly number[]): boolean =>
+  some.join() === others.toSorted((a, b) => a - b).join();
+
 /** Calls over a connection of its own each; their statuses. */
 async function calls(child: Child, provider: string, count: number): Promise<number[]> {
   const one = (): Promise<number> =>
@@ -65,7 +82,7 @@ if (!mongo || !redis) {
     t.teardown(() => provider.close());
     const uri = new URL(mongo.uri);
     uri.pathname = `/sluice_test_${randomUUID().slice(0, 8)}`;
-    const child = await startChild(t, {
+    const env = {
       MONGODB_URI: uri.href,
       REDIS_URL: redis.url,
       GATEWAY_WORKERS: '2',
@@ -73,7 +90,8 @@ if (!mongo || !redis) {
       GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
       GATEWAY_API_KEY: WORKSPACE_KEY,
-    });
+    };
+    const child = await startChild(t, env);
     t.regex(child.output(), /2 processes/);
     t.is(child.output().split('listens on').length, 2, 'it is said once');
     const before = workersOf(child);
@@ -81,11 +99,38 @@ if (!mongo || !redis) {
     t.deepEqual(new Set(await calls(child, provider.origin, 30)), new Set([200]));
     t.is(await counted(child), 30, 'metrics are of both');
 
+    const [alone, ...others] = await instancesOf(child);
+    t.deepEqual(others, []);
+    t.deepEqual(
+      alone && pidsOf(alone),
+      before.toSorted((a, b) => a - b),
+    );
+    const second = await startChild(t, {
+      ...env,
+      GATEWAY_WORKERS: '1',
+      GATEWAY_DATA_DIR: tempDir(t),
+    });
+    const both = await instancesOf(child);
+    t.deepEqual(
+      both.map((one) => [one.is_current, one.workers.length]),
+      [
+        [true, 2],
+        [false, 1],
+      ],
+    );
+    t.deepEqual(both[1] && pidsOf(both[1]), [second.process.pid]);
+    second.process.kill('SIGKILL');
+    await until(async () => (await instancesOf(child)).length === 1);
+
     process.kill(before[0]!, 'SIGKILL');
     await until(() => workersOf(child).some((pid) => !before.includes(pid)));
     t.deepEqual(new Set(await calls(child, provider.origin, 10)), new Set([200]));
 
     const serving = workersOf(child);
+    await until(async () => {
+      const [instance] = await instancesOf(child);
+      return instance !== undefined && isSame(pidsOf(instance), serving);
+    });
     child.process.kill('SIGTERM');
     t.is(await child.exited, 0, child.output());
     for (const pid of serving) t.throws(() => process.kill(pid, 0), undefined, `${pid} has ended`);

@@ -10,6 +10,7 @@ import {
 } from '../../src/store/mongo/open-mongo.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { contractCollections, documentsContract, freshScope, heads, widgets } from './documents.contract.ts';
+import { heartbeatsContract } from './heartbeats.contract.ts';
 import { keptValuesContract } from './kept-values.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { dropDatabase, freshDatabase, withDatabase } from './mongo-database.ts';
@@ -35,6 +36,17 @@ function suite(server: SharedMongo): void {
   const serial = test.serial as typeof test;
   documentsContract(serial, async () => (await shared).documents);
   keptValuesContract(serial, async () => (await shared).kept);
+  heartbeatsContract(
+    serial,
+    async () => (await shared).heartbeats,
+    (id, ms) =>
+      withDatabase(uri, database, async (view) => {
+        const heartbeats = view.collection<{ _id: string; seenAt: Date }>('heartbeats');
+        const kept = await heartbeats.findOne({ _id: id });
+        if (kept === null) return;
+        await heartbeats.updateOne({ _id: id }, { $set: { seenAt: new Date(kept.seenAt.getTime() - ms) } });
+      }),
+  );
   requestLogContract(serial, async () => (await shared).requestLog);
 
   serial('a body is kept to the letter, whatever its members are called', async (t) => {

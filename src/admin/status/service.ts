@@ -1,6 +1,7 @@
-// The state of the instance that answers.
+// The state of the gateway.
 import { create } from '@bufbuild/protobuf';
 import { type GatewayStatus, GatewayStatusSchema } from '../../../gen/gateway/admin/v2/status_pb.ts';
+import { instancesOf, type ListedProcesses } from './instances.ts';
 
 /** A store, asked whether it answers. */
 export interface WatchedStore {
@@ -20,16 +21,20 @@ export interface StatusDeps {
     readonly stores: readonly WatchedStore[];
     /** Entries of the request log that are not stored yet, and how long the oldest has waited. */
     readonly log: () => { readonly buffered: number; readonly lagMs: number };
+    /** Within a bound. */
+    readonly processesOf: () => Promise<ListedProcesses>;
   };
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 /** The methods of StatusService. */
-export function statusService({ status }: StatusDeps) {
+export function statusService({ status, now }: StatusDeps) {
   return {
     async getStatus(): Promise<GatewayStatus> {
       const { version, instance, startedAt, processes } = status;
       const { buffered, lagMs } = status.log();
-      const stores = await Promise.all(status.stores.map(asked));
+      const [listed, ...stores] = await Promise.all([status.processesOf(), ...status.stores.map(asked)]);
       return create(GatewayStatusSchema, {
         object: 'status',
         version,
@@ -40,6 +45,8 @@ export function statusService({ status }: StatusDeps) {
         stores,
         logBuffered: buffered,
         logLagMs: lagMs,
+        instances: instancesOf(listed, now()),
+        instancesIncomplete: !listed.isComplete,
       });
     },
   };

@@ -1,7 +1,7 @@
 // Settings: the reader's sessions, and the state of the gateway.
 import { useSignal } from '@preact/signals';
 import { SessionsService } from '../../../gen/gateway/admin/v2/sessions_pb.ts';
-import { StatusService } from '../../../gen/gateway/admin/v2/status_pb.ts';
+import { type GatewayStatus, StatusService } from '../../../gen/gateway/admin/v2/status_pb.ts';
 import { client, may, session, signOut, wordsOf } from '../api.ts';
 import { duration, moment, whole } from '../figures.ts';
 import { Alert, Head, Table, useLoaded } from '../parts.tsx';
@@ -33,6 +33,7 @@ function Status() {
             {moment(value.startedAt)}. Entries not stored yet: {whole(value.logBuffered)}, the oldest for{' '}
             {duration(value.logLagMs)}.
           </p>
+          <Instances status={value} />
           <Table
             label="Stores"
             columns={['Store', 'Kind', 'State', 'Answers in']}
@@ -47,6 +48,37 @@ function Status() {
         </>
       )}
     </section>
+  );
+}
+
+function Instances({ status: { instances, instancesIncomplete } }: { readonly status: GatewayStatus }) {
+  return (
+    <>
+      {instancesIncomplete && (
+        <Alert>MongoDB does not answer: only the process that was asked is listed, others may run.</Alert>
+      )}
+      <Table
+        label="Instances"
+        columns={['Instance', 'Version', 'Started', 'Last seen', 'Processes', 'Not stored yet', 'Oldest for']}
+        rows={instances.map((one) => [
+          <span key="instance">
+            <bdi>{one.instance}</bdi>
+            {one.isCurrent && ' (answers)'}
+          </span>,
+          <span key="version" title={`Node.js ${one.runtime}`}>
+            {one.version}
+          </span>,
+          moment(one.startedAt),
+          moment(one.lastSeenAt),
+          <span key="workers" title={one.workers.map(({ pid }) => pid).join(', ')}>
+            {whole(one.workers.length)}
+          </span>,
+          whole(one.logBuffered),
+          duration(one.logLagMs),
+        ])}
+        empty=""
+      />
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import type { BlobStore } from '../blobs.ts';
 import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { Heartbeats } from '../heartbeats.ts';
 import type { KeptValues } from '../kept-values.ts';
 import type { LogStore } from '../log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
@@ -15,6 +16,7 @@ import { connect } from './connection.ts';
 import { type CopyMark, copyMark, refuseHalfCopied } from './copy-mark.ts';
 import { mongoDocuments } from './documents.ts';
 import { gridBlobs } from './grid-blobs.ts';
+import { mongoHeartbeats } from './heartbeats.ts';
 import { buildIndexes } from './indexes.ts';
 import { mongoKeptValues } from './kept-values.ts';
 import { moveOldEntries } from './log/old-entries.ts';
@@ -56,6 +58,7 @@ export interface MongoStore {
   readonly copyMark: CopyMark;
   readonly blobs: BlobStore;
   readonly kept: KeptValues;
+  readonly heartbeats: Heartbeats;
   /** Reports every write, by any instance, to the collections that are declared `noticed`. */
   readonly watch: ChangeWatch;
   /**
@@ -151,6 +154,7 @@ function storeOver(
     documents: mongoDocuments(connection, collections, calls),
     blobs: gridBlobs(connection, calls, mongoBlobs(connection, calls)),
     kept: mongoKeptValues(connection, calls),
+    heartbeats: mongoHeartbeats(connection, calls),
     maintenance,
     logMaintenance: mongoLogMaintenance(place),
     upgrade: () =>
