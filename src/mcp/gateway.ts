@@ -17,6 +17,7 @@ import { factsOf } from './bridge/client-session.ts';
 import { declaresUrl } from './bridge/url-questions.ts';
 import { attachContext, frameOf, type ToolCallContext } from './calls/call-context.ts';
 import type { McpDeps } from './deps.ts';
+import { liveSwitches } from './live-switches.ts';
 import { ListChanges } from './notices/list-changes.ts';
 import { noticedGet, noticedListen, type OwnNotices, withListChanged } from './notices/own-notices.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -25,12 +26,12 @@ import type { Asked, AskedWithout } from './relay/asked.ts';
 import type { Relayed } from './relay/relay.ts';
 import { SessionIds, type SessionRef } from './session-ids.ts';
 import { guarded } from './stream-text.ts';
-import { TASKS, withServerTasks } from './tasks/asked-tasks.ts';
+import { TASKS, unknownTask, withServerTasks } from './tasks/asked-tasks.ts';
 import { ConnectionNeeded, CredentialsRenewed, connectionError } from './upstream/connection-needed.ts';
 import { ConnectionQuestions } from './upstream/connection-questions.ts';
 import { type OwnAnswer, type OwnRequest, type Target, targetOf } from './upstream/target.ts';
 import { unconnectedResult } from './upstream/unconnected.ts';
-import { checkVisible } from './visibility.ts';
+import { checkVisible, isToolCallable } from './visibility.ts';
 import { Ways } from './ways.ts';
 import { eraOf, META, metaOf } from './wire/eras.ts';
 import type { HeaderOf } from './wire/header-mismatch.ts';
@@ -157,7 +158,7 @@ export class McpGateway {
     if (isBack && !(await this.#deps.isStillValid(call)))
       throw fail('unauthenticated', 'the API key or token is not valid any more');
     const now = isBack ? this.#server(principal, request) : server;
-    const { message: sent, named } = withServerTasks(own, this.#deps.tasks.of(now.id, principal), now);
+    const { message: sent, named, tasks } = withServerTasks(own, this.#deps.tasks.of(now.id, principal), now);
     return {
       server: now,
       principal,
@@ -168,6 +169,7 @@ export class McpGateway {
       ...sessionOf(session, message, header('mcp-protocol-version')),
       signal: call.signal,
       call,
+      ...(tasks.length === 0 ? {} : { tasks }),
       ...((request.searchesTools ?? this.#deps.searchesTools) ? { searchesTools: true } : {}),
     };
   }
@@ -370,7 +372,7 @@ export class McpGateway {
   /** @param called the server of a stream's messages */
   #reply(
     request: McpRequest,
-    asked: AskedWithout,
+    asked: AskedWithout & Partial<Pick<Asked, 'message'>>,
     answer: Relayed,
     id: RpcRequest['id'] | null,
     called: McpServer = asked.server,
@@ -390,11 +392,22 @@ export class McpGateway {
     if (body === undefined || typeof body === 'string') return { status, headers, body };
     const { call } = request;
     const failed = (thrown: unknown): string => String(this.#failed(thrown, id, asked).body);
+    const isHidden = this.#isTaskHidden(asked);
     const leave = this.streams.add({
-      isAllowed: async () => this.#isOpen(called, principal) && (await this.#deps.isStillValid(call)),
-      end: (why) => call.abort(why),
+      isAllowed: async () =>
+        !isHidden() && this.#isOpen(called, principal) && (await this.#deps.isStillValid(call)),
+      end: (why) => call.abort(isHidden() ? unknownTask() : why),
     });
     return { status, headers, body: guarded(body, id === null ? undefined : failed, leave) };
+  }
+
+  /** Whether the tool of the task that a request waits for was hidden meanwhile. */
+  #isTaskHidden(asked: AskedWithout & Partial<Pick<Asked, 'message'>>): () => boolean {
+    const { message, tasks: [task] = [], server, principal } = asked;
+    if (task === undefined || message === undefined || !isRequest(message)) return () => false;
+    if (!message.method.startsWith('tasks/')) return () => false;
+    const switches = liveSwitches(this.#deps.replica, server, principal);
+    return () => !isToolCallable(switches, task.tool);
   }
 
   /** Whether the server is still there for its caller. */

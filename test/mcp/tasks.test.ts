@@ -166,20 +166,23 @@ test.serial('2026-07-28: the same, and the header names the server’s own id th
     t.is((await modern('tasks/get', { taskId: given }, key)).json.error?.message, 'Unknown task');
 });
 
-test.serial('a newer client has no tasks at an older server: its call is waited for', async (t) => {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': MODERN,
-    'io.modelcontextprotocol/clientCapabilities': { extensions: { [EXTENSION]: {} } },
-  };
-  const ask = (method: string, params: Json) =>
-    post(url('older'), JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }), {
-      'mcp-protocol-version': MODERN,
-      'mcp-method': method,
-      ...(typeof params.name === 'string' ? { 'mcp-name': params.name } : {}),
-    });
-  t.regex((await ask('tools/call', { ...CALL, task: { ttl: 1 } })).text, /"now"/);
-  t.is((await ask('tasks/list', {})).json.error?.code, -32601);
-});
+test.serial(
+  'a newer client at an older server: a tool that does not say that it takes tasks is waited for',
+  async (t) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientCapabilities': { extensions: { [EXTENSION]: {} } },
+    };
+    const ask = (method: string, params: Json) =>
+      post(url('older'), JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }), {
+        'mcp-protocol-version': MODERN,
+        'mcp-method': method,
+        ...(typeof params.name === 'string' ? { 'mcp-name': params.name } : {}),
+      });
+    t.regex((await ask('tools/call', { ...CALL, task: { ttl: 1 } })).text, /"now"/);
+    t.is((await ask('tasks/list', {})).json.error?.code, -32601);
+  },
+);
 
 test.serial('a tool whose results guardrails check answers at once: no task goes round them', async (t) => {
   const checks = [{ id: 'default.contains', parameters: { words: ['now'], operator: 'none' } }];

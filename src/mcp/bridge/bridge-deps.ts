@@ -11,6 +11,7 @@ import type { Frame } from '../wire/sse-frames.ts';
 
 export interface BridgeDeps
   extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'> {
+  readonly replica: Pick<McpDeps['replica'], 'serverBySlug'>;
   /** Takes messages in the place of an upstream, with the headers of the client. */
   readonly send?: (asked: Asked) => Promise<Relayed>;
 }
@@ -42,6 +43,8 @@ export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, acros
     ...(asked.patience === undefined ? {} : { patience: asked.patience }),
     ...(asked.call === undefined ? {} : { call: asked.call }),
     ...(asked.searchesTools ? { searchesTools: true } : {}),
+    ...(asked.tasks === undefined ? {} : { tasks: asked.tasks }),
+    ...(asked.taskSession === undefined ? {} : { taskSession: asked.taskSession }),
   };
   return deps.send === undefined ? relayPost(deps, target, sent) : deps.send(sent);
 }
@@ -50,6 +53,9 @@ const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 };
 
 /** The headers that revision 2026-07-28 asks for. @param schema of the tool that is called */

@@ -9,6 +9,8 @@ import type { Asked } from '../relay/asked.ts';
 import { Patience } from '../relay/patience.ts';
 import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
 import { callerOf } from '../session-ids.ts';
+import { TASKS } from '../tasks/asked-tasks.ts';
+import { declaresTasks, isTask, makesTasks, modernTask, tasksNotDeclared } from '../tasks/task-shapes.ts';
 import type { Target } from '../upstream/target.ts';
 import { META, MODERN_VERSIONS, metaOf } from '../wire/eras.ts';
 import {
@@ -22,8 +24,10 @@ import {
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { type BridgeDeps, eventOf, framesOf, sendAcross } from './bridge-deps.ts';
+import { declares } from './declared.ts';
+import { ModernTasks } from './modern-tasks.ts';
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
-import { checkUrlAnswers, MAY_ASK, withUrlQuestions } from './url-questions.ts';
+import { checkUrlAnswers, withUrlQuestions } from './url-questions.ts';
 
 type AskedRequest = Asked & { readonly message: RpcRequest };
 
@@ -41,6 +45,7 @@ interface Held {
     string,
     { readonly id: RequestId; readonly method: string; readonly params: JsonObject }
   >;
+  readonly asTask: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -48,6 +53,10 @@ const HELD_MS = 900_000;
 const MOST_HELD = 2000;
 /** What a server asks within one request, pings among it. */
 const MOST_ASKS = 200;
+/** How long it is believed what a server said of its tools and tasks. */
+const SUPPORT_MS = 60_000;
+/** Of a list. */
+const MOST_PAGES = 20;
 /** Methods that revision 2026-07-28 has not. */
 const GONE = new Set([
   'initialize',
@@ -70,12 +79,6 @@ const COMMON = new Set([
   'resources/read',
   'completion/complete',
 ]);
-/** What a client must have declared for a server's question. */
-const NEEDED: Readonly<Record<string, string>> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-};
 /** Of `_meta`, what older servers know, too. */
 const KEPT_META = new Set(['progressToken', 'traceparent', 'tracestate', 'baggage']);
 const CACHED = new Set([
@@ -90,11 +93,17 @@ const CACHED = new Set([
 export class NewOnOld {
   readonly #deps: BridgeDeps;
   readonly #sessions: UpstreamSessions;
+  readonly #tasks: ModernTasks;
   readonly #held = new Map<string, Held>();
 
   constructor(deps: BridgeDeps) {
     this.#deps = deps;
     this.#sessions = new UpstreamSessions(deps);
+    this.#tasks = new ModernTasks({
+      replica: deps.replica,
+      sessions: this.#sessions,
+      send: (target, asked, session, message) => this.#across(target, asked, session, message),
+    });
   }
 
   async post(target: Target, asked: Asked): Promise<Relayed> {
@@ -102,13 +111,14 @@ export class NewOnOld {
     if (!isRequest(message))
       return { status: 202, headers: [], body: undefined, session: undefined, isForgotten: false };
     const { id, method, params = {} } = message;
-    // Tasks of older servers are others: their calls are waited for.
-    if (GONE.has(method) || method.startsWith('tasks/'))
+    const isTask = ModernTasks.has(method);
+    if (GONE.has(method) || (method.startsWith('tasks/') && !isTask))
       throw new McpError(RPC.methodNotFound, `Method not found: ${method} is not of this revision`, {
         id,
         status: 404,
       });
     const own = { ...asked, message };
+    if (isTask) return jsonAnswer({ jsonrpc: '2.0', id, result: await this.#tasks.result(target, own) });
     if (method === 'subscriptions/listen') return this.#listen(target, own);
     if (params.requestState !== undefined) return this.#resume(target, own);
     checkUrlAnswers(message);
@@ -120,10 +130,11 @@ export class NewOnOld {
     const { id, method } = asked.message;
     if (method === 'server/discover') return jsonAnswer({ jsonrpc: '2.0', id, result: discovered(session) });
     await this.#setLogLevel(target, asked, session);
+    const asTask = method === 'tools/call' && (await this.#isTask(target, asked, session));
     const aborter = new Aborter();
     const patience = new Patience();
     const own = { ...asked, signal: aborter, patience };
-    const sent = linked(asked, aborter, () => this.#send(target, own, session));
+    const sent = linked(asked, aborter, () => this.#send(target, own, session, asTask));
     const frames = new MergedFrames(framesOfSent(sent));
     const asks = Promise.withResolvers<undefined>();
     const leave = session.stream.attend({
@@ -148,7 +159,7 @@ export class NewOnOld {
         leave();
         // The revision tells an unknown method by the status, too.
         const status = response.error?.code === RPC.methodNotFound ? 404 : answer.status;
-        return { ...jsonAnswer(modernResponse(response, asked.message)), status };
+        return { ...jsonAnswer(this.#modern(response, asked, session, asTask)), status };
       }
     } catch (thrown) {
       leave();
@@ -156,7 +167,7 @@ export class NewOnOld {
     }
     const owner = ownerOf(asked);
     const questions: Held['questions'] = new Map();
-    const held = { owner, session, frames, aborter, patience, leave, questions, timer: undefined };
+    const held = { owner, session, frames, aborter, patience, leave, questions, asTask, timer: undefined };
     return eventsAnswer(this.#rounds(target, asked, held));
   }
 
@@ -174,12 +185,12 @@ export class NewOnOld {
         if (done) throw garbage('ended its answer without a response');
         const { response, request, data = '' } = frame;
         if (response !== undefined) {
-          yield eventOf(modernResponse(response, asked.message));
+          yield eventOf(this.#modern(response, asked, held.session, held.asTask));
           return;
         }
         if (request === undefined) {
           const isLog = data.includes('"notifications/message"');
-          const isGone = data.includes('"notifications/elicitation/complete"');
+          const isGone = /"notifications\/(?:elicitation\/complete|tasks\/status)"/.test(data);
           if (data !== '' && !isGone && (!isLog || wantsLog)) yield { event: 'message', data };
           continue;
         }
@@ -262,6 +273,7 @@ export class NewOnOld {
   /** Ends what waits. */
   close(): void {
     for (const state of [...this.#held.keys()]) this.#drop(state);
+    this.#tasks.close();
     this.#sessions.close();
   }
 
@@ -280,7 +292,61 @@ export class NewOnOld {
     for await (const _ of framesOf(await this.#across(target, asked, session, message)));
   }
 
-  #send(target: Target, asked: AskedRequest, session: UpstreamSession): Promise<Relayed> {
+  /** Whether a tool is called as a task: the server decides. @throws McpError -32021 where it must be, and cannot */
+  async #isTask(target: Target, asked: AskedRequest, session: UpstreamSession): Promise<boolean> {
+    if (!makesTasks(session.said.capabilities)) return false;
+    const { id, params = {} } = asked.message;
+    const isDeclared = declaresTasks(asked.message);
+    if (session.support === undefined || (isDeclared && Date.now() - session.support.at >= SUPPORT_MS))
+      session.support = { at: Date.now(), tools: this.#taskTools(target, asked, session) };
+    const support = (await session.support.tools).get(String(params.name));
+    if (support === 'required' && !isDeclared) throw tasksNotDeclared(id, 'this tool answers by a task, and');
+    return isDeclared && (support === 'required' || support === 'optional');
+  }
+
+  /** What the server says of its tools; nothing where it does not list them. */
+  async #taskTools(
+    target: Target,
+    asked: AskedRequest,
+    session: UpstreamSession,
+  ): Promise<ReadonlyMap<string, string>> {
+    const tools = new Map<string, string>();
+    const own = { ...asked, signal: new Aborter() };
+    let cursor: unknown;
+    try {
+      for (let page = 0; page < MOST_PAGES; page++) {
+        const params = cursor === undefined ? {} : { cursor };
+        const message: RpcRequest = { jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params };
+        const { result = {} } = await responseIn(
+          new MergedFrames(framesOf(await this.#across(target, own, session, message))),
+        );
+        for (const tool of Array.isArray(result.tools) ? result.tools : [])
+          if (isObject(tool) && isObject(tool.execution) && typeof tool.name === 'string')
+            tools.set(tool.name, String(tool.execution.taskSupport));
+        cursor = result.nextCursor;
+        if (typeof cursor !== 'string') break;
+      }
+    } catch {
+      session.support = undefined;
+    }
+    return tools;
+  }
+
+  #modern(
+    response: RpcResponse,
+    { message }: AskedRequest,
+    session: UpstreamSession,
+    asTask: boolean,
+  ): RpcResponse {
+    const task = message.method === 'tools/call' ? response.result?.task : undefined;
+    if (!isTask(task)) return modernResponse(response, message);
+    if (!asTask) throw garbage('answered with a task that was not asked for');
+    this.#sessions.keepFor(session, task.ttl);
+    const { task: _, ...rest } = response.result ?? {};
+    return { jsonrpc: '2.0', id: message.id, result: { ...rest, ...modernTask(task), resultType: 'task' } };
+  }
+
+  #send(target: Target, asked: AskedRequest, session: UpstreamSession, asTask: boolean): Promise<Relayed> {
     const { method, params } = asked.message;
     // Clients share the session, and have the same ids.
     const id = randomUUID();
@@ -289,7 +355,9 @@ export class NewOnOld {
       ? Object.entries(_meta).filter(([name, value]) => KEPT_META.has(name) && value !== undefined)
       : [];
     const meta = kept.length === 0 ? {} : { _meta: Object.fromEntries(kept) };
-    return this.#across(target, asked, session, { jsonrpc: '2.0', id, method, params: { ...rest, ...meta } });
+    const task = asTask ? { task: {} } : {};
+    const own = { ...rest, ...task, ...meta };
+    return this.#across(target, asked, session, { jsonrpc: '2.0', id, method, params: own });
   }
 
   #across(
@@ -299,7 +367,8 @@ export class NewOnOld {
     message: RpcRequest | RpcResponse,
   ): Promise<Relayed> {
     const headers = { 'mcp-protocol-version': session.version };
-    return sendAcross(this.#deps, target, asked, { message, era: 'legacy', session: session.id, headers });
+    const own = { ...asked, taskSession: session.id };
+    return sendAcross(this.#deps, target, own, { message, era: 'legacy', session: session.id, headers });
   }
 
   async #tell(target: Target, asked: Asked, session: UpstreamSession, answer: RpcResponse): Promise<void> {
@@ -313,6 +382,9 @@ export class NewOnOld {
       throw new McpError(RPC.invalidParams, 'Invalid params: notifications is missing', {
         id: asked.message.id,
       });
+    const { tasks = [] } = asked;
+    if (tasks.length > 0 && !declaresTasks(asked.message))
+      throw tasksNotDeclared(asked.message.id, 'a subscription of tasks');
     const session = await this.#sessions.of(target, asked);
     const honored = honoredOf(params.notifications, session.said.capabilities);
     return eventsAnswer(this.#notices(target, asked, session, honored));
@@ -332,8 +404,12 @@ export class NewOnOld {
         method,
         params: { ...params, _meta: { ...(isObject(params._meta) ? params._meta : {}), ...stamp } },
       });
-    yield notice('notifications/subscriptions/acknowledged', { notifications: honored });
+    const followed = await this.#tasks.followed(target, asked);
+    const taskIds = followed.map(({ task }) => task.shown);
+    const all = taskIds.length === 0 ? honored : { ...honored, taskIds };
+    yield notice('notifications/subscriptions/acknowledged', { notifications: all });
     const frames = new MergedFrames(endless());
+    for (const one of followed) void one.each((task) => frames.add(notice('notifications/tasks', task)));
     const left = (): void => frames.fail(asked.signal.reason);
     asked.signal.addEventListener('abort', left);
     if (asked.signal.aborted) left();
@@ -395,19 +471,6 @@ async function responseIn(frames: MergedFrames): Promise<RpcResponse> {
   throw garbage('did not answer the request');
 }
 
-/** Whether a request allows a server to ask such a thing. */
-function declares({ message }: AskedRequest, { method, params = {} }: RpcRequest): boolean {
-  const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
-  // The results of other requests cannot ask.
-  if (needed === undefined || !MAY_ASK.has(message.method)) return false;
-  const declared = metaOf(message)?.[META.clientCapabilities];
-  const capability = isObject(declared) ? declared[needed] : undefined;
-  if (!isObject(capability) || needed !== 'elicitation') return isObject(capability);
-  // Without a mode the capability is that of forms.
-  const { form, url } = capability;
-  return params.mode === 'url' ? isObject(url) : isObject(form) || !isObject(url);
-}
-
 const KINDS: Readonly<Record<string, string>> = {
   'notifications/tools/list_changed': 'toolsListChanged',
   'notifications/prompts/list_changed': 'promptsListChanged',
@@ -458,11 +521,17 @@ function inputRequired({ questions }: Held, requestState: string): JsonObject {
 
 function discovered({ said }: UpstreamSession): JsonObject {
   const { capabilities, instructions, serverInfo } = said;
-  const { tasks: _tasks, logging, ...rest } = isObject(capabilities) ? capabilities : {};
+  const { tasks: _tasks, logging, extensions, ...rest } = isObject(capabilities) ? capabilities : {};
+  const others = isObject(extensions) ? extensions : {};
+  const all = makesTasks(capabilities) ? { ...others, [TASKS]: {} } : others;
   return {
     resultType: 'complete',
     supportedVersions: MODERN_VERSIONS,
-    capabilities: { ...rest, ...(logging === undefined ? {} : { logging }) },
+    capabilities: {
+      ...rest,
+      ...(logging === undefined ? {} : { logging }),
+      ...(Object.keys(all).length === 0 ? {} : { extensions: all }),
+    },
     ...(typeof instructions === 'string' ? { instructions } : {}),
     ttlMs: 0,
     cacheScope: 'private',

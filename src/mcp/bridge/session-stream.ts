@@ -3,6 +3,7 @@
 import { Aborter } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Relayed } from '../relay/relay.ts';
+import { relatedTaskOf } from '../tasks/task-shapes.ts';
 import {
   isRequest,
   isResponse,
@@ -19,6 +20,8 @@ import { framesOf } from './bridge-deps.ts';
 export interface Attending {
   /** Undefined: it wants no progress. */
   readonly progressToken: unknown;
+  /** It waits for what is asked for a task, by the id that the caller has, and for nothing else. */
+  readonly task?: string;
   /** @param message asks the client, or tells it something */
   readonly take: (message: RpcRequest | RpcNotification) => void;
 }
@@ -34,6 +37,7 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 /** How long the first request of a session waits for the stream. */
 const OPENING_MS = 500;
+const MOST_EARLY = 100;
 /** Notices of the server as such, which belong to no request. */
 const COMMON = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|resources\/updated)$/;
 
@@ -41,6 +45,8 @@ export class SessionStream {
   readonly #deps: SessionStreamDeps;
   readonly #aborter = new Aborter();
   readonly #attending = new Set<Attending>();
+  /** What was asked for tasks that nothing attends to yet. */
+  readonly #early: RpcRequest[] = [];
   readonly #listeners = new Set<(notice: RpcNotification) => void>();
   #timer: NodeJS.Timeout | undefined;
   #waitMs = FIRST_WAIT_MS;
@@ -69,6 +75,11 @@ export class SessionStream {
   /** From now until the end, which is what is returned. */
   attend(one: Attending): () => void {
     this.#attending.add(one);
+    for (const request of one.task === undefined ? [] : [...this.#early])
+      if (relatedTaskOf(request.params) === one.task) {
+        this.#early.splice(this.#early.indexOf(request), 1);
+        one.take(request);
+      }
     return () => this.#attending.delete(one);
   }
 
@@ -105,6 +116,7 @@ export class SessionStream {
   #take(message: RpcMessage): void {
     if (isResponse(message)) return;
     if (isRequest(message)) this.#asked(message);
+    else if (message.method === 'notifications/tasks/status') return;
     else if (COMMON.test(message.method)) for (const take of this.#listeners) take(message);
     else if (message.method === 'notifications/progress') this.#progressed(message, message.params);
     else this.#newest()?.take(message);
@@ -112,6 +124,13 @@ export class SessionStream {
 
   #asked(request: RpcRequest): void {
     const { id, method } = request;
+    const task = relatedTaskOf(request.params);
+    if (task !== undefined && method !== 'ping') {
+      const one = [...this.#attending].find((attending) => attending.task === task);
+      if (one !== undefined) one.take(request);
+      else if (this.#early.length < MOST_EARLY) this.#early.push(request);
+      if (one !== undefined || this.#early.includes(request)) return;
+    }
     const newest = method === 'ping' ? undefined : this.#newest();
     if (newest !== undefined) {
       newest.take(request);
@@ -130,6 +149,6 @@ export class SessionStream {
 
   /** The stream does not say which request a message belongs to: it is taken for the newest one's. */
   #newest(): Attending | undefined {
-    return [...this.#attending].at(-1);
+    return [...this.#attending].findLast(({ task }) => task === undefined);
   }
 }

@@ -25,6 +25,13 @@ export interface UpstreamSession {
   readonly stream: SessionStream;
   /** How many subscriptions watch a resource. */
   readonly watched: Map<string, number>;
+  /** Which tools are called as tasks (`execution.taskSupport`), as the server listed them. */
+  support: TaskSupport | undefined;
+}
+
+export interface TaskSupport {
+  readonly at: number;
+  readonly tools: Promise<ReadonlyMap<string, string>>;
 }
 
 interface Held {
@@ -34,6 +41,8 @@ interface Held {
   /** Of the newest request: with its credentials the gateway speaks for itself. */
   way: Way;
   usedAt: number;
+  /** It has tasks that may not be over before. */
+  keptUntil: number;
 }
 
 interface Way {
@@ -46,8 +55,13 @@ const SWEEP_MS = 60_000;
 /** How long the end of a session may take. */
 const END_MS = 5000;
 const MOST_SESSIONS = 5000;
+/** How long a session is kept for a task whose server keeps it for ever. */
+const TASK_MS = 3_600_000;
+const MOST_TASK_MS = 86_400_000;
 /** What a client may have that a server asks for. */
 const CAPABILITIES = ['elicitation', 'sampling', 'roots'];
+
+const NEW = { logLevel: undefined, support: undefined } as const;
 
 /** A server that was taken for one of an older revision does not begin a session. */
 export class HandshakeRefused extends McpError {
@@ -84,10 +98,7 @@ export class UpstreamSessions {
       return known.session;
     }
     const session = this.#begin(way, key, capabilities);
-    const held: Held = { session, now: undefined, way, usedAt: Date.now() };
-    this.#held.set(key, held);
-    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
-    if (this.#held.size > MOST_SESSIONS) this.#dropOldest();
+    const held = this.#hold(key, session, way);
     const late = setTimeout(
       () => own.abort(fail('upstream_timeout', 'the MCP server did not begin a session in time')),
       this.#deps.bounds.silenceMs * 2,
@@ -100,6 +111,42 @@ export class UpstreamSessions {
       () => this.#held.get(key) === held && this.#remove(key),
     );
     return session;
+  }
+
+  /** The caller's session with an id: one that another instance has begun, or this one before a restart, is taken up. */
+  withId(target: Target, asked: Asked, id: string): Promise<UpstreamSession> {
+    const { server, principal } = asked;
+    const place = [server.id, server.integration.version, callerOf(principal)] as const;
+    const way = { target, asked: { ...asked, signal: new Aborter() } };
+    const prefix = JSON.stringify(place).slice(0, -1);
+    for (const [key, held] of this.#held)
+      if (held.now?.id === id && key.startsWith(prefix)) {
+        held.usedAt = Date.now();
+        held.way = way;
+        return held.session;
+      }
+    const key = JSON.stringify([...place, { taken: id }]);
+    const version = LEGACY_VERSIONS[0]!;
+    const stream = this.#stream(way, key, id, version);
+    const session: UpstreamSession = { ...NEW, key, id, version, said: {}, stream, watched: new Map() };
+    const taken = Promise.resolve(session);
+    this.#hold(key, taken, way).now = session;
+    return taken;
+  }
+
+  /** Keeps a session that has a task. @param ttlMs of the task; null: it is kept for ever */
+  keepFor({ key }: UpstreamSession, ttlMs: unknown): void {
+    const held = this.#held.get(key);
+    const ms = typeof ttlMs === 'number' ? Math.min(ttlMs, MOST_TASK_MS) : TASK_MS;
+    if (held !== undefined) held.keptUntil = Math.max(held.keptUntil, Date.now() + ms);
+  }
+
+  #hold(key: string, session: Promise<UpstreamSession>, way: Way): Held {
+    const held: Held = { session, now: undefined, way, usedAt: Date.now(), keptUntil: 0 };
+    this.#held.set(key, held);
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    if (this.#held.size > MOST_SESSIONS) this.#dropOldest();
+    return held;
   }
 
   /** The server does not know it any more. */
@@ -145,7 +192,7 @@ export class UpstreamSessions {
     });
     const stream = this.#stream({ target, asked }, key, answer.session, version);
     await stream.opened();
-    return { key, id: answer.session, version, said, logLevel: undefined, stream, watched: new Map() };
+    return { ...NEW, key, id: answer.session, version, said, stream, watched: new Map() };
   }
 
   #stream(first: Way, key: string, session: string | undefined, version: string): SessionStream {
@@ -173,7 +220,7 @@ export class UpstreamSessions {
   #sweep(): void {
     const now = Date.now();
     for (const [key, held] of [...this.#held])
-      if (now - held.usedAt >= IDLE_MS) void this.#dropIdle(key, held);
+      if (now - held.usedAt >= IDLE_MS && now >= held.keptUntil) void this.#dropIdle(key, held);
   }
 
   async #dropIdle(key: string, held: Held): Promise<void> {

@@ -4,6 +4,7 @@ import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import type { OpenedTask } from '../tasks/task-ids.ts';
 import type { Era } from '../wire/eras.ts';
 import type { RpcMessage, RpcResponse } from '../wire/json-rpc.ts';
 import type { Frame } from '../wire/sse-frames.ts';
@@ -32,6 +33,10 @@ export interface Asked {
   readonly patience?: Patience;
   /** The endpoint of all servers offers tools to search and call tools by, in the place of all tools. */
   readonly searchesTools?: true;
+  /** The tasks that the message names, which has the server's ids of them. */
+  readonly tasks?: readonly OpenedTask[];
+  /** Of a client without sessions: the server's session that its tasks are bound to. */
+  readonly taskSession?: string | undefined;
 }
 
 /** An answer that has begun. */

@@ -1,19 +1,24 @@
 // The relay: a request in the generation that the upstream speaks, too. The wire is passed on and filtered.
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
-import { fail, type GatewayError } from '../../lib/errors.ts';
+import { fail } from '../../lib/errors.ts';
 import type { McpDeps } from '../deps.ts';
+import { liveSwitches } from '../live-switches.ts';
 import { MOST_SESSION_ID } from '../session-ids.ts';
 import type { ToldTasks } from '../tasks/told-tasks.ts';
 import { dropped, exchange, formOf, wholeText } from '../upstream/exchange.ts';
 import type { Target } from '../upstream/target.ts';
-import { isRequest } from '../wire/json-rpc.ts';
+import type { Switched } from '../visibility.ts';
+import { isRequest, type RpcResponse } from '../wire/json-rpc.ts';
+import { RPC } from '../wire/mcp-error.ts';
 import { FrameReader } from '../wire/sse-frames.ts';
 import { checkedMessage, type Expected, garbage } from './answer-check.ts';
 import type { Answer, Asked, AskedWithout } from './asked.ts';
 import type { Patience } from './patience.ts';
 import { relayedEvents } from './relayed-events.ts';
 
-type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'>;
+interface RelayDeps extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'> {
+  readonly replica: Pick<McpDeps['replica'], 'serverBySlug'>;
+}
 
 /** Headers of the protocol that go on as they came, by lower-case name. */
 const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'];
@@ -50,7 +55,8 @@ export async function relayPost(deps: RelayDeps, target: Target, asked: Asked): 
   const about = { session, isForgotten };
   if (id === undefined) return { ...(await noticeAnswer(answer)), ...about };
   const method = 'method' in message ? message.method : '';
-  const expected: Expected = { server: asked.server, era: asked.era, id, method, told: told(deps, asked) };
+  const server = liveSwitches(deps.replica, asked.server, asked.principal);
+  const expected: Expected = { server, era: asked.era, id, method, told: told(deps, server, asked) };
   if (formOf(answer) === 'events' && answer.status === 200)
     return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
   return { ...(await jsonAnswer(deps, answer, expected, isForgotten)), ...about };
@@ -69,8 +75,9 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
   const about = { session: undefined, isForgotten: answer.status === 404 };
   if (answer.status !== 200 || formOf(answer) !== 'events')
     return { ...(await noticeAnswer(answer)), ...about };
-  const { server, era } = asked;
-  const expected: Expected = { server, era, id: undefined, method: '', told: told(deps, asked) };
+  const server = liveSwitches(deps.replica, asked.server, asked.principal);
+  const own = told(deps, server, asked);
+  const expected: Expected = { server, era: asked.era, id: undefined, method: '', told: own };
   return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
 }
 
@@ -83,15 +90,21 @@ export async function relayDelete(deps: RelayDeps, target: Target, asked: AskedW
 }
 
 /** How the server's tasks are told to the caller. */
-function told({ tasks }: RelayDeps, asked: AskedWithout & Partial<Pick<Asked, 'message'>>): ToldTasks {
-  const { server, principal, message } = asked;
+function told(
+  { tasks }: RelayDeps,
+  server: Switched,
+  asked: AskedWithout & Partial<Pick<Asked, 'message'>>,
+): ToldTasks {
+  const { principal, message } = asked;
   const call = message !== undefined && isRequest(message) ? message : undefined;
   const name = call?.method === 'tools/call' ? call.params?.name : undefined;
   return {
-    tasks: tasks.of(server.id, principal),
+    tasks: tasks.of(asked.server.id, principal),
     server,
     method: call?.method ?? '',
     tool: typeof name === 'string' ? name : undefined,
+    session: asked.taskSession,
+    task: call?.method.startsWith('tasks/') ? asked.tasks?.[0] : undefined,
   };
 }
 
@@ -136,21 +149,23 @@ async function jsonAnswer(
   isForgotten: boolean,
 ): Promise<Answer> {
   const bytes = await wholeText(answer, bounds.messageBytes, bounds.silenceMs);
-  if (formOf(answer) !== 'json') {
-    if (answer.status < 400) throw garbage('answered with what is no message of the protocol');
-    throw statusError(answer, isForgotten);
-  }
+  if (formOf(answer) !== 'json' && answer.status < 400)
+    throw garbage('answered with what is no message of the protocol');
   const text = bytes.toString('utf8');
-  if (answer.status >= 400 && !/"jsonrpc"/.test(text)) throw statusError(answer, isForgotten);
+  if (answer.status >= 400 && (formOf(answer) !== 'json' || !/"jsonrpc"/.test(text))) {
+    if (isForgotten) return forgotten(expected.id);
+    throw fail('upstream_status', `the MCP server answered with the status ${answer.status}`);
+  }
   const { text: shown, response } = await checkedMessage(text, expected);
   if (response === undefined) throw garbage('did not answer the request');
   return { status: answer.status, headers: JSON_HEADERS, body: shown, response };
 }
 
 /** A session that the upstream has forgotten is 404 for the client, too: it begins a new one. */
-function statusError({ status }: StreamedAnswer, isForgotten: boolean): GatewayError {
-  const message = `the MCP server answered with the status ${status}`;
-  return isForgotten ? fail('not_found', message, { status: 404 }) : fail('upstream_status', message);
+function forgotten(id: Expected['id'] = 0): Answer {
+  const error = { code: RPC.noSession, message: 'Session not found: initialize again' };
+  const response: RpcResponse = { jsonrpc: '2.0', id, error };
+  return { status: 404, headers: JSON_HEADERS, body: JSON.stringify(response), response };
 }
 
 const JSON_HEADERS = [['content-type', 'application/json']] as const;

@@ -1,8 +1,8 @@
 // Messages of clients that name tasks: the caller's own alone, of tools that it may call now, go on by the server's ids.
-import { fail } from '../../lib/errors.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
 import { isToolCallable, type Switched } from '../visibility.ts';
 import { isObject, type JsonObject, type RpcMessage } from '../wire/json-rpc.ts';
-import type { CallerTasks, TaskRef } from './task-ids.ts';
+import type { CallerTasks, OpenedTask } from './task-ids.ts';
 
 /** The extension of 2026-07-28; in `_meta`: the task that a message belongs to. */
 export const TASKS = 'io.modelcontextprotocol/tasks';
@@ -12,29 +12,40 @@ export interface AskedTasks {
   readonly message: RpcMessage;
   /** The server's id in the place of the one that headers repeat; undefined: they repeat none. */
   readonly named: string | undefined;
+  /** The tasks that it names. */
+  readonly tasks: readonly OpenedTask[];
 }
+
+const NO_TASKS = { named: undefined, tasks: [] } as const;
+/** Tasks that one subscription follows. */
+const MOST_WATCHED = 100;
 
 /**
  * The message with the server's ids.
  * @throws GatewayError not_found for a task that is none of the caller's, and for those of hidden tools
  */
 export function withServerTasks(message: RpcMessage, tasks: CallerTasks, server: Switched): AskedTasks {
-  if (!('method' in message)) return { message: answerWithServerTasks(message, tasks), named: undefined };
+  if (!('method' in message)) return { ...NO_TASKS, message: answerWithServerTasks(message, tasks) };
   const { method, params } = message;
   if (method.startsWith('tasks/') && params?.taskId !== undefined) {
-    const { id } = shown(tasks.open(params.taskId), server);
-    return { message: { ...message, params: { ...params, taskId: id } }, named: id };
+    const task = opened(params.taskId, tasks, server);
+    const { id } = task;
+    return { message: { ...message, params: { ...params, taskId: id } }, named: id, tasks: [task] };
   }
   if (method === 'subscriptions/listen' && isObject(params?.notifications)) {
     const { notifications } = params;
-    if (!Array.isArray(notifications.taskIds)) return { message, named: undefined };
-    const taskIds = notifications.taskIds.map((one) => shown(tasks.open(one), server).id);
+    if (!Array.isArray(notifications.taskIds)) return { ...NO_TASKS, message };
+    if (notifications.taskIds.length > MOST_WATCHED)
+      throw fail('validation_failed', `Invalid params: taskIds has more than ${MOST_WATCHED} items`);
+    const all = notifications.taskIds.map((one) => opened(one, tasks, server));
+    const own = { ...notifications, taskIds: all.map(({ id }) => id) };
     return {
-      message: { ...message, params: { ...params, notifications: { ...notifications, taskIds } } },
+      message: { ...message, params: { ...params, notifications: own } },
       named: undefined,
+      tasks: all,
     };
   }
-  return { message, named: undefined };
+  return { ...NO_TASKS, message };
 }
 
 /** An answer to what a server asked for a task says which. */
@@ -47,7 +58,13 @@ function answerWithServerTasks<T extends RpcMessage>(message: T, tasks: CallerTa
   return { ...message, result: { ...result, _meta } };
 }
 
-function shown(ref: TaskRef | undefined, server: Switched): TaskRef {
-  if (ref !== undefined && isToolCallable(server, ref.tool)) return ref;
-  throw fail('not_found', 'Unknown task');
+function opened(shown: unknown, tasks: CallerTasks, server: Switched): OpenedTask {
+  const ref = tasks.open(shown);
+  if (ref === undefined || !isToolCallable(server, ref.tool)) throw unknownTask();
+  return { ...ref, shown: String(shown) };
+}
+
+/** For tasks of others, and of tools that are hidden, in the words for those that do not exist. */
+export function unknownTask(): GatewayError {
+  return fail('not_found', 'Unknown task');
 }

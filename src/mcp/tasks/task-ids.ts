@@ -16,6 +16,14 @@ import { callerOf } from '../session-ids.ts';
 export interface TaskRef {
   readonly id: string;
   readonly tool: string;
+  /** The server's session that it was made in, where the client has none of its own; undefined: any of the caller's. */
+  readonly session?: string | undefined;
+}
+
+/** A task that a caller has named. */
+export interface OpenedTask extends TaskRef {
+  /** As the caller names it. */
+  readonly shown: string;
 }
 
 const CIPHER = 'aes-256-gcm';
@@ -25,13 +33,15 @@ const PREFIX = 'mcpt1_';
 const FORM = /^mcpt1_[A-Za-z0-9_-]{38,8192}$/;
 /** Longest id of a server, in characters. */
 const MOST_ID = 1024;
+/** Longest id of a session that is kept with a task, in characters. */
+const MOST_SESSION = 256;
 /** Tasks whose tools are remembered, for lists and notices. */
 const MOST_KNOWN = 50_000;
 
 export class TaskIds {
   readonly #key: KeyObject;
   readonly #nonceKey: Buffer;
-  readonly #tools = new LruCache<string>(MOST_KNOWN);
+  readonly #known = new LruCache<TaskRef>(MOST_KNOWN);
 
   /** @param secret 32 bytes, the same for all instances */
   constructor(secret: Uint8Array) {
@@ -45,14 +55,15 @@ export class TaskIds {
     return new CallerTasks(this, JSON.stringify([serverId, callerOf(principal)]));
   }
 
-  seal(owner: string, { id, tool }: TaskRef): string {
-    const text = JSON.stringify([id, tool]);
+  seal(owner: string, ref: TaskRef): string {
+    const { id, tool, session } = ref;
+    const text = JSON.stringify(session === undefined ? [id, tool] : [id, tool, session]);
     // Made of the text: the same id is sealed the same each time, and no nonce is used for two texts.
     const nonce = createHmac('sha256', this.#nonceKey).update(`${owner} ${text}`).digest().subarray(0, NONCE);
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG });
     cipher.setAAD(Buffer.from(owner));
     const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    this.#tools.set(`${owner} ${id}`, tool);
+    this.#known.set(`${owner} ${id}`, ref);
     return PREFIX + sealed.toString('base64url');
   }
 
@@ -65,17 +76,18 @@ export class TaskIds {
       decipher.setAAD(Buffer.from(owner));
       decipher.setAuthTag(bytes.subarray(-TAG));
       const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE, -TAG)), decipher.final()]);
-      const [id, tool] = JSON.parse(plain.toString()) as [string, string];
-      this.#tools.set(`${owner} ${id}`, tool);
-      return { id, tool };
+      const [id, tool, session] = JSON.parse(plain.toString()) as [string, string, string | undefined];
+      const ref = { id, tool, session };
+      this.#known.set(`${owner} ${id}`, ref);
+      return ref;
     } catch {
       return undefined;
     }
   }
 
-  /** The tool of a task that this process has seen of this owner. */
-  toolOf(owner: string, id: string): string | undefined {
-    return this.#tools.get(`${owner} ${id}`);
+  /** A task that this process has seen of this owner, by the server's id. */
+  known(owner: string, id: string): TaskRef | undefined {
+    return this.#known.get(`${owner} ${id}`);
   }
 }
 
@@ -90,17 +102,18 @@ export class CallerTasks {
   }
 
   /** The id for the caller; undefined for one that cannot be kept. */
-  seal(id: unknown, tool: string): string | undefined {
+  seal(id: unknown, tool: string, session?: string): string | undefined {
     if (typeof id !== 'string' || id === '' || id.length > MOST_ID) return undefined;
-    return this.#ids.seal(this.#owner, { id, tool });
+    const kept = session !== undefined && session.length <= MOST_SESSION ? session : undefined;
+    return this.#ids.seal(this.#owner, { id, tool, session: kept });
   }
 
   open(text: unknown): TaskRef | undefined {
     return typeof text === 'string' ? this.#ids.open(this.#owner, text) : undefined;
   }
 
-  /** The tool of a task of the caller; undefined for any other. */
-  toolOf(id: unknown): string | undefined {
-    return typeof id === 'string' ? this.#ids.toolOf(this.#owner, id) : undefined;
+  /** A task of the caller by the server's id; undefined for any other. */
+  known(id: unknown): TaskRef | undefined {
+    return typeof id === 'string' ? this.#ids.known(this.#owner, id) : undefined;
   }
 }

@@ -2,8 +2,8 @@
 import { isToolCallable, type Switched } from '../visibility.ts';
 import { isObject, type JsonObject, type RpcMessage, type RpcResponse } from '../wire/json-rpc.ts';
 import { RPC } from '../wire/mcp-error.ts';
-import { RELATED_TASK } from './asked-tasks.ts';
-import type { CallerTasks } from './task-ids.ts';
+import { RELATED_TASK, unknownTask } from './asked-tasks.ts';
+import type { CallerTasks, TaskRef } from './task-ids.ts';
 
 /** What a message is read with. */
 export interface ToldTasks {
@@ -13,11 +13,19 @@ export interface ToldTasks {
   readonly method: string;
   /** The tool that was called; undefined: none was. */
   readonly tool: string | undefined;
+  /** The server's session, where the client has none of its own. */
+  readonly session: string | undefined;
+  /** The task that the request names; undefined: none. */
+  readonly task: TaskRef | undefined;
 }
 
-/** A response with the caller's ids; undefined: it is of a task that is none of the caller's. */
+/**
+ * A response with the caller's ids; undefined: it is of a task that is none of the caller's.
+ * @throws GatewayError not_found where the task's tool was hidden meanwhile
+ */
 export function responseWithOwnTasks(response: RpcResponse, told: ToldTasks): RpcResponse | undefined {
   const { result } = response;
+  if (told.task !== undefined && !isToolCallable(told.server, told.task.tool)) throw unknownTask();
   if (result === undefined) return response;
   const own = resultOf(result, told);
   if (own === undefined) return undefined;
@@ -65,12 +73,12 @@ export function resumedWithOwnTasks(response: RpcResponse, told: ToldTasks): Rpc
 }
 
 function resultOf(result: JsonObject, told: ToldTasks): JsonObject | undefined {
-  const { method, tasks, tool } = told;
+  const { method, tasks, tool, session } = told;
   if (method === 'tools/call') {
     const { task } = result;
-    if (result.resultType === 'task') return withId(result, tasks.seal(result.taskId, tool ?? ''));
+    if (result.resultType === 'task') return withId(result, tasks.seal(result.taskId, tool ?? '', session));
     if (!isObject(task) || task.taskId === undefined) return result;
-    const own = withId(task, tasks.seal(task.taskId, tool ?? ''));
+    const own = withId(task, tasks.seal(task.taskId, tool ?? '', session));
     return own && { ...result, task: own };
   }
   if (method === 'tasks/list' && Array.isArray(result.tasks)) {
@@ -89,8 +97,10 @@ function withId(object: JsonObject, taskId: string | undefined): JsonObject | un
 
 /** The id of a task that this caller has seen, and whose tool it may call. */
 function ownId(id: unknown, { tasks, server }: ToldTasks): string | undefined {
-  const tool = tasks.toolOf(id);
-  return tool !== undefined && isToolCallable(server, tool) ? tasks.seal(id, tool) : undefined;
+  const ref = tasks.known(id);
+  return ref !== undefined && isToolCallable(server, ref.tool)
+    ? tasks.seal(id, ref.tool, ref.session)
+    : undefined;
 }
 
 /** Without the relation where it is to a task of another caller. */

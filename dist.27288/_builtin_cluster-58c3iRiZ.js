@@ -1,0 +1,1 @@
+const own=process.getBuiltinModule(`node:cluster`);export{own as t};

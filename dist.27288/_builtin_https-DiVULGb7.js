@@ -1,0 +1,1 @@
+const own=process.getBuiltinModule(`node:https`);export{own as t};

@@ -1,0 +1,1 @@
+import{t as startApp}from"./app-CZRJrSrG.js";export{startApp};

@@ -1,0 +1,1 @@
+import{t as compileDocument}from"./compile-document-Cd8GaWzZ.js";export{compileDocument};

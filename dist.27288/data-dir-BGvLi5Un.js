@@ -1,0 +1,1 @@
+import{t as lockDataDir}from"./data-dir-DlEDpDta.js";export{lockDataDir};

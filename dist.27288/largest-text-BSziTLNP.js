@@ -1,0 +1,1 @@
+const LARGEST_TEXT=268435456;export{LARGEST_TEXT as t};

@@ -1,0 +1,1 @@
+import{t as createLog}from"./log-DZxZvz1I.js";export{createLog};

@@ -1,0 +1,1 @@
+import{n as openMongoStore,t as ensureIndexes}from"./open-mongo-Bd23orp0.js";export{openMongoStore};

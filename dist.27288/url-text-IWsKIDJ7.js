@@ -1,0 +1,1 @@
+function urlText(text){return encodeURIComponent(text.toWellFormed())}export{urlText as t};
