@@ -10,7 +10,7 @@ import { type ProofOptions, prove } from './run.ts';
 const SHORT = { seconds: 8, killEvery: 1.5, lanes: 8 };
 
 async function proven(t: ExecutionContext, servers: ProofOptions['servers']): Promise<void> {
-  t.timeout(300_000);
+  t.timeout(600_000);
   const { rows, kills, calls } = await prove({ ...SHORT, servers, say: (line) => t.log(line) });
   t.true(holds(rows), `\n${table(rows)}`);
   t.true(kills >= 1);

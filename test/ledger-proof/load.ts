@@ -25,8 +25,8 @@ export interface LoadFacts {
 const WAYS = ['plain', 'plain', 'plain', 'slow', 'long', 'flaky', 'fallback', 'plain'] as const;
 const BACK_OFF_MS = 20;
 
-/** Calls until it is over. */
-export async function load(facts: LoadFacts): Promise<Calls> {
+/** Begins calls, which go on until it is over: the counts so far, and the last ones. */
+export function load(facts: LoadFacts): { readonly calls: Calls; readonly ended: Promise<Calls> } {
   const calls: Calls = { made: 0, whole: new Set(), statuses: new Map() };
   const agent = new Agent({ connections: null, pipelining: 1, keepAliveTimeout: 60_000 });
   const lane = async (number: number): Promise<void> => {
@@ -35,9 +35,8 @@ export async function load(facts: LoadFacts): Promise<Calls> {
       if (!ok) await sleep(BACK_OFF_MS);
     }
   };
-  await Promise.all(Array.from({ length: facts.lanes }, (_, i) => lane(i)));
-  await agent.destroy();
-  return calls;
+  const lanes = Promise.all(Array.from({ length: facts.lanes }, (_, i) => lane(i)));
+  return { calls, ended: lanes.then(() => agent.destroy()).then(() => calls) };
 }
 
 /** One call; whether it came to its end. */

@@ -41,9 +41,13 @@ export interface Proof {
 }
 
 const PROCESSES = 3;
-const HOLD_SECONDS = 30;
+/** A process counts as gone after half of it: longer than a start takes on a busy machine. */
+const HOLD_SECONDS = 90;
+/** Calls that come to their end between two kills, however busy the machine is. */
+const CALLS_BETWEEN = 10;
+const SLOWEST_BEAT_MS = 30_000;
 /** How long the books may take to close behind the load. */
-const CLOSE_MS = 600_000;
+const CLOSE_MS = 240_000;
 const DATABASE = 'sluice_proof';
 
 export async function prove(options: ProofOptions): Promise<Proof> {
@@ -70,10 +74,10 @@ export async function prove(options: ProofOptions): Promise<Proof> {
       gateways: gateways.map(({ origin }) => origin),
       keys: [plain.key, cost.key, tokens.key, rated.key],
     });
-    const { kills, atStart } = await killing(gateways, options).finally(() => {
+    const { kills, atStart } = await killing(gateways, calling.calls, options).finally(() => {
       over = true;
     });
-    const calls = await calling;
+    const calls = await calling.ended;
     say(
       `${calls.made} calls in ${seconds} s, ${kills} kills, ${atStart} of them at a start; ${statusText(calls)}`,
     );
@@ -149,10 +153,11 @@ function environment(servers: ProofOptions['servers']): Record<string, string> {
 
 /**
  * Kills a process at random at every beat until the time is over, while others may still be starting; Redis once, in the
- * middle. Answers how often, and how often one that was starting.
+ * middle. A beat waits for some calls. Answers how often, and how often one that was starting.
  */
 async function killing(
   gateways: readonly Gateway[],
+  calls: Calls,
   options: ProofOptions,
 ): Promise<{ readonly kills: number; readonly atStart: number }> {
   const { seconds, killEvery, servers, say } = options;
@@ -161,6 +166,11 @@ async function killing(
   let [kills, atStart] = [0, 0];
   for (let beat = 1; beat * killEvery < seconds; beat++) {
     await sleep(Math.max(0, begin + beat * killEvery * 1000 - performance.now()));
+    await until(
+      async () => calls.whole.size,
+      (whole) => whole >= beat * CALLS_BETWEEN,
+      SLOWEST_BEAT_MS,
+    );
     if (servers && redisBack === undefined && beat * killEvery >= seconds / 2) {
       redisBack = servers.redis.restart();
       say('Redis restarted');
