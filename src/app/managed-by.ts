@@ -1,5 +1,5 @@
 // Records of declared state: each shows the file that it comes from, and is not changed by hand.
-import type { DescMessage, Message } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
 import { managedByFile } from '../access/audit/changes.ts';
 import type { ManagedRecords } from '../access/managed-records.ts';
 import { KINDS } from '../admin/declared-state/kinds.ts';
@@ -20,22 +20,31 @@ type Shown = Message & { id?: unknown; managedBy?: string };
 export function withManagedBy({ service, implementation }: Registration, deps: ManagedByDeps): Registration {
   const entries = service.methods.map((method): [string, Handler] => {
     const own = implementation[method.localName] as Handler;
-    const kind = KINDS.find(({ update, remove }) => update === method || remove === method);
-    const local = kind && method.input.fields.find(({ name }) => name === kind.id)?.localName;
-    const refuses = kind !== undefined && local !== undefined;
-    const shown = shownIn(method.output);
-    if (!refuses && shown === undefined) return [method.localName, own];
+    // Made with the first call: it reads the method's messages, and a start builds none of them.
+    let made: Handler | undefined;
     return [
       method.localName,
-      async (input, call) => {
-        if (refuses) await refuseManaged(deps, kind.collection, input, local, call);
-        const answer = await own(input, call);
-        if (shown !== undefined) for (const record of shown(answer as Message)) fill(deps.managed, record);
-        return answer;
+      (input, call) => {
+        made ??= handlerOf(method, own, deps);
+        return made(input, call);
       },
     ];
   });
   return { service, implementation: Object.fromEntries(entries) satisfies Implementation };
+}
+
+function handlerOf(method: DescMethod, own: Handler, deps: ManagedByDeps): Handler {
+  const kind = KINDS.find(({ update, remove }) => update === method || remove === method);
+  const local = kind && method.input.fields.find(({ name }) => name === kind.id)?.localName;
+  const refuses = kind !== undefined && local !== undefined;
+  const shown = shownIn(method.output);
+  if (!refuses && shown === undefined) return own;
+  return async (input, call) => {
+    if (refuses) await refuseManaged(deps, kind.collection, input, local, call);
+    const answer = await own(input, call);
+    if (shown !== undefined) for (const record of shown(answer as Message)) fill(deps.managed, record);
+    return answer;
+  };
 }
 
 /** Where the records of an answer are; undefined: nowhere. */

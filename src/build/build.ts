@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 import { builtins } from './builtins.ts';
+import { lazyDescriptors } from './lazy-descriptors.ts';
 import { thirdPartyLicences } from './licences.ts';
 import { relocate } from './relocate.ts';
 
@@ -27,7 +28,7 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       input: { main: join(root, 'src/main.ts') },
       platform: 'node',
       resolve: { alias: modulesOf(root) },
-      plugins: [slim, fewTypes, builtins, relocate(root, scratch), asciiOnly],
+      plugins: [slim, fewTypes, lazyDescriptors(root), builtins, relocate(root, scratch), asciiOnly],
       onLog: (level, { code, message }, report) => {
         // depd, of Koa, makes a wrapper by it.
         if (code === 'EVAL') return;

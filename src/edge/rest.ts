@@ -84,10 +84,13 @@ export function isRest(url: string): boolean {
 
 export function createRest(deps: RestDeps): RestHandler {
   const bodies = new BodyReader(deps.pace, deps.budget);
-  const lookalikes = createLookalikes(deps.routes.routes);
-  const limits = new Map(
-    deps.routes.routes.map(({ method }) => [method, bodyLimitOf(method, deps.bodyLimit)]),
-  );
+  let lookalikes: ReturnType<typeof createLookalikes> | undefined;
+  const limits = new Map<DescMethod, number>();
+  const limitOf = (method: DescMethod): number => {
+    const known = limits.get(method) ?? bodyLimitOf(method, deps.bodyLimit);
+    limits.set(method, known);
+    return known;
+  };
   return async (req, res) => {
     const url = req.url ?? '/';
     const raw = ROOT.test(url) || NATIVE.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
@@ -109,7 +112,7 @@ export function createRest(deps: RestDeps): RestHandler {
       return operation(
         deps,
         bodies,
-        limits.get(match.route.method) ?? deps.bodyLimit,
+        limitOf(match.route.method),
         req,
         res,
         match,
@@ -117,7 +120,8 @@ export function createRest(deps: RestDeps): RestHandler {
         mark === -1 ? '' : raw.slice(mark + 1),
       );
     const declared = deps.routes.declared(path);
-    const nearest = declared.verbs.length === 0 ? lookalikes.nearest(path) : undefined;
+    if (declared.verbs.length === 0) lookalikes ??= createLookalikes(deps.routes.routes);
+    const nearest = declared.verbs.length === 0 ? lookalikes?.nearest(path) : undefined;
     if (nearest !== undefined)
       return respondError(
         res,

@@ -3,7 +3,8 @@ import { type Address, parseAddress, parseRange, type Range, within } from './eg
 
 /** Most hops that are read: more than any real chain has. */
 const MAX_HOPS = 32;
-const MAPPED_V4 = parseRange('::ffff:0:0/96') as Range;
+/** IPv4 addresses in IPv6: ::ffff:0:0/96. */
+const MAPPED_V4: Range = { base: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0], bits: 96 };
 
 /**
  * Reads a comma list of addresses and CIDR blocks.

@@ -1,7 +1,7 @@
 // The OpenAPI document of a set of services.
 import type { DescService } from '@bufbuild/protobuf';
 import { providers } from '../providers/catalog/registry.ts';
-import { createRouteTable } from '../rest/routes.ts';
+import { createRouteTable, refuseUnknownFields } from '../rest/routes.ts';
 import { errorResponses, errorSchemas } from './errors.ts';
 import { type Json, sorted } from './json.ts';
 import { withExamples } from './operation-examples.ts';
@@ -29,7 +29,9 @@ The same surface is served under \`/v1\` and \`/v2\`, and over gRPC, gRPC-Web an
 
 /** The document as a JSON value. @throws Error when routes collide or lack annotations. */
 export function documentOf(services: readonly DescService[]): Json {
-  const { routes } = createRouteTable(services);
+  const table = createRouteTable(services);
+  refuseUnknownFields(table);
+  const { routes } = table;
   const schemas = new Schemas(new Roles(routes));
   const paths = pathsOf(routes, schemas);
   const forward = services.find((service) => service.typeName === PROXY)?.method.forward;

@@ -1,6 +1,6 @@
 // buf.validate annotations as JSON Schema keywords: the same annotations that
 // rpc/interceptors/validate.ts enforces.
-import { type DescField, type DescMessage, getOption, hasOption } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, hasOption } from '@bufbuild/protobuf';
 import {
   type EnumRules,
   type FieldRules,
@@ -10,6 +10,7 @@ import {
   type Rule,
   type StringRules,
 } from '../../gen/buf/validate/validate_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 import type { Schema } from './json.ts';
 
 interface Numbers {
@@ -43,7 +44,7 @@ function pairs(values: Schema): Schema {
 /** The rules on a field; undefined when it has none that always hold. */
 export function rulesOf(field: DescField): FieldRules | undefined {
   if (!hasOption(field, fieldOption)) return undefined;
-  const rules = getOption(field, fieldOption);
+  const rules = optionOf(field, fieldOption);
   return rules.ignore === Ignore.ALWAYS ? undefined : rules;
 }
 
@@ -79,13 +80,13 @@ export function sentencesOf(rules: FieldRules | undefined): string[] {
 /** The messages of the rules over several fields of a message. */
 export function messageSentencesOf(desc: DescMessage): string[] {
   if (!hasOption(desc, messageOption)) return [];
-  return getOption(desc, messageOption).cel.flatMap(textOf);
+  return optionOf(desc, messageOption).cel.flatMap(textOf);
 }
 
 /** How many items the list of a union may have, where a rule over the message says so. */
 export function mostItemsOf(desc: DescMessage): number | undefined {
   if (!hasOption(desc, messageOption)) return undefined;
-  const rule = getOption(desc, messageOption).cel.find(({ id }) => id?.endsWith('.max_items'));
+  const rule = optionOf(desc, messageOption).cel.find(({ id }) => id?.endsWith('.max_items'));
   const most = /<= (\d+)$/.exec(rule?.expression ?? '')?.[1];
   return most === undefined ? undefined : Number(most);
 }

@@ -1,8 +1,9 @@
 // Which members a request must have, and which an answer always has.
-import { type DescField, type DescMessage, getOption } from '@bufbuild/protobuf';
+import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence as Presence } from '@bufbuild/protobuf/wkt';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
 import { Unset, unset } from '../../gen/gateway/options/v2/options_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 import type { Schema } from './json.ts';
 import { limited, rulesOf } from './limits.ts';
 
@@ -17,7 +18,7 @@ export function mustBeGiven(field: DescField): boolean {
 
 /** Whether rest/encode.ts writes the field in every answer. */
 export function alwaysWritten(field: DescField): boolean {
-  if (getOption(field, unset) !== Unset.UNSPECIFIED) return true;
+  if (optionOf(field, unset) !== Unset.UNSPECIFIED) return true;
   const single = field.fieldKind === 'scalar' || field.fieldKind === 'enum';
   return single && field.oneof === undefined && field.presence === Presence.IMPLICIT;
 }

@@ -1,7 +1,8 @@
 // Operations whose wire is the contract's own: the verb and path of their method, the message as JSON, and what the
 // message does not name goes along.
-import { type DescMethod, getOption, type Message } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { http } from '../../gen/google/api/annotations_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 import { fail } from '../lib/errors.ts';
 import type { Dialect, MessageJson, Operation, Outbound } from './dialect.ts';
 import { isObject } from './json-object.ts';
@@ -54,7 +55,7 @@ interface Way {
 }
 
 function wayOf(method: DescMethod): Way {
-  const { pattern, body } = getOption(method, http);
+  const { pattern, body } = optionOf(method, http);
   if (pattern.case !== 'get' && pattern.case !== 'post' && pattern.case !== 'delete')
     throw new Error(`${method.name}: no path to relay`);
   return {

@@ -1,6 +1,7 @@
 // Methods whose REST request is a multipart form, and those whose REST answer is bytes: read off the contract once.
-import { type DescField, type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
+import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { bytes_answer, form_body, json_body } from '../../gen/gateway/options/v2/options_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 
 /** The messages of a form's request: a oneof `kind` of head, file, chunk and tail. */
 export interface FormShape {
@@ -17,7 +18,7 @@ const answers = new WeakMap<DescMethod, boolean>();
 export function formOf(method: DescMethod): FormShape | undefined {
   let form = forms.get(method);
   if (form === undefined) {
-    form = getOption(method, form_body) && readForm(method);
+    form = optionOf(method, form_body) && readForm(method);
     forms.set(method, form);
   }
   return form === false ? undefined : form;
@@ -27,7 +28,7 @@ export function formOf(method: DescMethod): FormShape | undefined {
 export function answersBytes(method: DescMethod): boolean {
   let answer = answers.get(method);
   if (answer === undefined) {
-    answer = getOption(method, bytes_answer);
+    answer = optionOf(method, bytes_answer);
     answers.set(method, answer);
   }
   return answer;
@@ -39,7 +40,7 @@ function readForm(method: DescMethod): FormShape {
   const hasFiles = fields.get('file')?.message !== undefined && fields.has('chunk');
   if (head === undefined || head !== tail || !hasFiles || !takesMany(method))
     throw new Error(`${method.name}: a form's messages are head, file, chunk and tail, in a stream`);
-  return { head, orJson: getOption(method, json_body) };
+  return { head, orJson: optionOf(method, json_body) };
 }
 
 function takesMany({ methodKind }: DescMethod): boolean {

@@ -1,7 +1,7 @@
 // How messages look as JSON, read off their descriptors once per message type:
 // snake_case members, unions as bare values, unknown members in `extra`.
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
-import { getOption, hasOption, ScalarType } from '@bufbuild/protobuf';
+import { hasOption, ScalarType } from '@bufbuild/protobuf';
 import { field as rules } from '../../gen/buf/validate/validate_pb.ts';
 import {
   camel_case,
@@ -11,6 +11,7 @@ import {
   union,
   unset,
 } from '../../gen/gateway/options/v2/options_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 
 /** What a value may be, before it is put into a message. */
 export type ValueShape =
@@ -91,13 +92,13 @@ export function bareListOf(desc: DescMessage): FieldShape | undefined {
 }
 
 function readShape(desc: DescMessage): MessageShape {
-  const group = desc.oneofs.find((oneof) => getOption(oneof, union));
+  const group = desc.oneofs.find((oneof) => optionOf(oneof, union));
   if (group) return unionShape(desc, group);
   const [only] = desc.fields;
   if (desc.fields.length === 1 && only?.fieldKind === 'map' && only.name === 'values')
     return { kind: 'map', desc, field: fieldShape(only) };
-  const extraField = desc.fields.find((field) => getOption(field, extra));
-  const clearedField = desc.fields.find((field) => getOption(field, cleared));
+  const extraField = desc.fields.find((field) => optionOf(field, extra));
+  const clearedField = desc.fields.find((field) => optionOf(field, cleared));
   const fields = desc.fields
     .filter((field) => field !== extraField && field !== clearedField)
     .map(fieldShape);
@@ -114,7 +115,7 @@ function readShape(desc: DescMessage): MessageShape {
 /** Fields by the members that are read as theirs: in camelCase messages by the names of the protos too. */
 function namesOf(desc: DescMessage, fields: readonly FieldShape[]): ReadonlyMap<string, FieldShape> {
   const names = new Map(fields.map((field) => [field.name, field]));
-  if (!getOption(desc, camel_case)) return names;
+  if (!optionOf(desc, camel_case)) return names;
   for (const { name, localName } of desc.fields) {
     const field = fields.find(({ local }) => local === localName);
     if (field !== undefined) names.set(name, field);
@@ -140,7 +141,7 @@ function fieldShape(field: DescField): FieldShape {
     many: field.fieldKind === 'list' ? 'list' : field.fieldKind === 'map' ? 'map' : 'one',
     value: valueShape(field),
     group: field.oneof?.localName,
-    unset: getOption(field, unset),
+    unset: optionOf(field, unset),
     flag: isFlag(field),
   };
 }
@@ -149,7 +150,7 @@ function fieldShape(field: DescField): FieldShape {
 function isFlag(field: DescField): boolean {
   if (field.fieldKind !== 'scalar' || field.scalar !== ScalarType.INT32 || !hasOption(field, rules))
     return false;
-  const { type } = getOption(field, rules);
+  const { type } = optionOf(field, rules);
   if (type.case !== 'int32') return false;
   const { greaterThan, lessThan } = type.value;
   return (
@@ -160,7 +161,7 @@ function isFlag(field: DescField): boolean {
 /** A json_name written by hand wins ("hate/threatening"); else the proto name is the member's name, or its camelCase. */
 export function memberName(field: DescField): string {
   const isPlain = field.jsonName === camelCase(field.name);
-  return isPlain && !getOption(field.parent, camel_case) ? field.name : field.jsonName;
+  return isPlain && !optionOf(field.parent, camel_case) ? field.name : field.jsonName;
 }
 
 function valueShape(field: DescField): ValueShape {

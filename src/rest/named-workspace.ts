@@ -1,8 +1,9 @@
 // Every operation of the control plane takes `workspace_id`: the workspace, by id or slug, that the caller means. Where the
 // operation's message has no such field, it is taken out of the query or the body here, before the message is read.
-import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
+import { type DescMethod, hasOption } from '@bufbuild/protobuf';
 import { access, in_workspace, KeyKind, Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { http } from '../../gen/google/api/annotations_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 import { invalidField } from '../lib/errors.ts';
 import { parsePathTemplate } from './path-template.ts';
 
@@ -24,11 +25,11 @@ export type WorkspaceUse = 'resource' | 'organisation' | 'field' | 'slug' | 'cal
 
 /** Undefined for operations of the data plane, but those that organisation keys may call. */
 export function workspaceUseOf(method: DescMethod): WorkspaceUse | undefined {
-  if (getOption(method, in_workspace)) return 'inference';
-  if (getOption(method.parent, plane) !== Plane.CONTROL) return undefined;
+  if (optionOf(method, in_workspace)) return 'inference';
+  if (optionOf(method.parent, plane) !== Plane.CONTROL) return undefined;
   const inPath = pathFieldsOf(method);
   if (inPath.includes(WORKSPACE_FIELD)) return 'resource';
-  const { kinds, authenticated } = getOption(method, access);
+  const { kinds, authenticated } = optionOf(method, access);
   // What is about the caller alone is of the organisation.
   if (authenticated) return 'organisation';
   const ofOrganisation = kinds.length > 0 && kinds.every((kind) => kind === KeyKind.ORGANISATION_SERVICE);
@@ -57,7 +58,7 @@ function readsAside(method: DescMethod): boolean {
 /** Whether an operation takes `workspace_id` in addition to its message and path; the OpenAPI document shows it then. */
 export function takesWorkspace(method: DescMethod): boolean {
   return (
-    workspaceUseOf(method) !== undefined && !has(method, WORKSPACE_FIELD) && !getOption(method, access).open
+    workspaceUseOf(method) !== undefined && !has(method, WORKSPACE_FIELD) && !optionOf(method, access).open
   );
 }
 
@@ -116,6 +117,6 @@ function has(method: DescMethod, name: string): boolean {
 
 function pathFieldsOf(method: DescMethod): readonly string[] {
   if (!hasOption(method, http)) return [];
-  const { value } = getOption(method, http).pattern;
+  const { value } = optionOf(method, http).pattern;
   return typeof value === 'string' ? parsePathTemplate(value).fields : [];
 }

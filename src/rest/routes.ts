@@ -1,6 +1,6 @@
 // Routes read off the contract: every google.api.http rule of every service.
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
-import { getOption, hasOption } from '@bufbuild/protobuf';
+import { hasOption } from '@bufbuild/protobuf';
 import {
   type Access,
   type Audit,
@@ -14,6 +14,7 @@ import {
 } from '../../gen/gateway/options/v2/options_pb.ts';
 import { http } from '../../gen/google/api/annotations_pb.ts';
 import type { HttpRule } from '../../gen/google/api/http_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 import { formOf } from './form-shape.ts';
 import { type PathTemplate, parsePathTemplate } from './path-template.ts';
 
@@ -113,16 +114,16 @@ function readAnnotations(method: DescMethod): Annotations {
   if (!hasOption(method, access)) throw new Error(`${name} has no access annotation`);
   if (!hasOption(method, audit)) throw new Error(`${name} has no audit annotation`);
   return {
-    plane: getOption(method.parent, plane),
-    access: getOption(method, access),
-    audit: getOption(method, audit),
-    form: hasOption(method, form) ? getOption(method, form) : Form.UNSPECIFIED,
+    plane: optionOf(method.parent, plane),
+    access: optionOf(method, access),
+    audit: optionOf(method, audit),
+    form: hasOption(method, form) ? optionOf(method, form) : Form.UNSPECIFIED,
   };
 }
 
 /** The streaming twin that a unary method names. @throws Error when there is no such method. */
 export function streamTwinOf(method: DescMethod): DescMethod | undefined {
-  const name = getOption(method, stream_method);
+  const name = optionOf(method, stream_method);
   if (!name) return undefined;
   const twin = method.parent.methods.find((candidate) => candidate.name === name);
   const kind = method.methodKind === 'client_streaming' ? 'bidi_streaming' : 'server_streaming';
@@ -132,7 +133,7 @@ export function streamTwinOf(method: DescMethod): DescMethod | undefined {
 
 function routesOf(service: DescService, method: DescMethod): Route[] {
   if (!hasOption(method, http)) return [];
-  const rule = getOption(method, http);
+  const rule = optionOf(method, http);
   return [rule, ...rule.additionalBindings].map((binding) => routeOf(service, method, binding));
 }
 
@@ -142,18 +143,23 @@ function routeOf(service: DescService, method: DescMethod, rule: HttpRule): Rout
     throw new Error(`${method.name}: a custom verb is not routed`);
   if (rule.body !== '' && rule.body !== '*') throw new Error(`${method.name}: body must be "*" or absent`);
   const template = parsePathTemplate(value);
-  const named = formOf(method)?.head ?? method.input;
-  for (const field of template.fields) {
-    if (!named.fields.some((f) => f.name === field)) throw new Error(`${method.name}: no field ${field}`);
-  }
   return {
     verb: pattern.toUpperCase(),
     template,
     method,
     streamMethod: streamTwinOf(method),
     hasBody: rule.body === '*',
-    plane: getOption(service, plane),
+    plane: optionOf(service, plane),
   };
+}
+
+/** @throws Error when a path has a field that its operation's message has not. Not asked at a start: it builds all messages. */
+export function refuseUnknownFields({ routes }: RouteTable): void {
+  for (const { method, template } of routes) {
+    const { fields } = formOf(method)?.head ?? method.input;
+    for (const field of template.fields)
+      if (!fields.some(({ name }) => name === field)) throw new Error(`${method.name}: no field ${field}`);
+  }
 }
 
 function refuseDuplicates(routes: readonly Route[]): void {

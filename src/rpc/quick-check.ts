@@ -2,7 +2,7 @@
 // validator". The validator (protovalidate) is the judge of every refusal and of every rule
 // that is not told here; it also costs as much as all other interceptors together, and
 // nearly every message of every call keeps the rules.
-import { type DescField, type DescMessage, getOption, hasOption, type Message } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, hasOption, type Message } from '@bufbuild/protobuf';
 import {
   type DoubleRules,
   type FieldRules,
@@ -13,6 +13,7 @@ import {
   oneof as oneofOption,
   type StringRules,
 } from '../../gen/buf/validate/validate_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 
 /** True: the message is valid. False: not known. */
 export type QuickCheck = (message: Message) => boolean;
@@ -51,7 +52,7 @@ function messageCheck(desc: DescMessage): Sure {
 
 function build(desc: DescMessage): Sure {
   const parts: Sure[] = [];
-  for (const rule of hasOption(desc, messageOption) ? getOption(desc, messageOption).cel : []) {
+  for (const rule of hasOption(desc, messageOption) ? optionOf(desc, messageOption).cel : []) {
     const { expression = '' } = rule;
     const lists = desc.fields.filter(({ name }) => EITHER_LIST.exec(expression)?.slice(1).includes(name));
     if (lists.length === 2 && lists.every(({ fieldKind }) => fieldKind === 'list')) {
@@ -66,7 +67,7 @@ function build(desc: DescMessage): Sure {
     parts.push((message) => (message as Bag)[local.localName] === undefined);
   }
   for (const group of desc.oneofs) {
-    if (hasOption(group, oneofOption) && getOption(group, oneofOption).required) {
+    if (hasOption(group, oneofOption) && optionOf(group, oneofOption).required) {
       parts.push((message) => ((message as Bag)[group.localName] as { case?: string }).case !== undefined);
     }
   }
@@ -87,7 +88,7 @@ function fieldValue(message: Bag, field: DescField): unknown {
 }
 
 function fieldCheck(field: DescField): Sure {
-  const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+  const rules = hasOption(field, fieldOption) ? optionOf(field, fieldOption) : undefined;
   const value =
     field.fieldKind === 'list' || field.fieldKind === 'map'
       ? manyCheck(field, rules)

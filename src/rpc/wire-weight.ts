@@ -2,8 +2,9 @@
 // type, texts over the limit of their field, and messages that are too expensive to decode. 24 MiB of one text take some
 // milliseconds, 24 MiB of empty submessages take seconds, in one turn of the event loop.
 import { isUtf8 } from 'node:buffer';
-import { type DescField, type DescMessage, getOption, hasOption, ScalarType } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, hasOption, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, field as fieldOption } from '../../gen/buf/validate/validate_pb.ts';
+import { optionOf } from '../lib/contract-options.ts';
 import { fail, type GatewayError, validationFailed } from '../lib/errors.ts';
 import { MOST_WEIGHT } from '../rest/json-weight.ts';
 
@@ -222,7 +223,7 @@ function shapeOf(desc: DescMessage): ReadonlyMap<number, FieldShape> {
 
 function fieldShape(field: DescField): FieldShape {
   const { message, fieldKind } = field;
-  const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+  const rules = hasOption(field, fieldOption) ? optionOf(field, fieldOption) : undefined;
   const value = {
     ...scalarShape(field.name, field.scalar, rules),
     message,

@@ -1,11 +1,12 @@
 // The rules that the contract puts on a field (buf.validate), in words, for values read from a config.
-import { type DescField, getOption, hasOption } from '@bufbuild/protobuf';
+import { type DescField, hasOption } from '@bufbuild/protobuf';
 import {
   type DoubleRules,
   type FieldRules,
   field as fieldOption,
   type Int32Rules,
 } from '../../../gen/buf/validate/validate_pb.ts';
+import { optionOf } from '../../lib/contract-options.ts';
 
 /** Read once: options are kept as bytes. */
 const known = new WeakMap<DescField, FieldRules | null>();
@@ -14,7 +15,7 @@ const known = new WeakMap<DescField, FieldRules | null>();
 export function rulesOf(field: DescField): FieldRules | undefined {
   let rules = known.get(field);
   if (rules === undefined) {
-    rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : null;
+    rules = hasOption(field, fieldOption) ? optionOf(field, fieldOption) : null;
     known.set(field, rules);
   }
   return rules ?? undefined;

@@ -44,13 +44,19 @@ export function within(address: Address, range: Range): boolean {
   return true;
 }
 
-const ranges = (list: string): readonly Range[] =>
-  list
-    .trim()
-    .split(/\s+/)
-    .map((text) => parseRange(text)!);
-const inAny = (address: Address, list: readonly Range[]): boolean =>
-  list.some((range) => within(address, range));
+/** Blocks that are read when the first address is judged: a start judges none. */
+const ranges = (list: string): (() => readonly Range[]) => {
+  let read: readonly Range[] | undefined;
+  return () => {
+    read ??= list
+      .trim()
+      .split(/\s+/)
+      .map((text) => parseRange(text)!);
+    return read;
+  };
+};
+const inAny = (address: Address, list: () => readonly Range[]): boolean =>
+  list().some((range) => within(address, range));
 
 // Unspecified, private, CGNAT, loopback, link-local, protocol assignments, documentation, AS112, AMT,
 // 6to4 relays, benchmarking, multicast, reserved, broadcast.
@@ -69,27 +75,27 @@ const METADATA = ranges(`
   169.254.169.0/24 169.254.170.2 169.254.170.23 169.254.0.23 169.254.42.42 100.100.100.200 168.63.129.16
   192.0.0.192 fd00:ec2::/96 fd20:ce::254 fd00:c1::a9fe:a9fe fd00:42::42`);
 
-const COMPATIBLE = parseRange('::/96')!;
+const COMPATIBLE = ranges('::/96');
 // Forms with the IPv4 address in the last 32 bits: mapped, translated, NAT64.
 const TRAILING = ranges('::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96');
-const LOCAL_NAT64 = parseRange('64:ff9b:1::/48')!;
-const SIX_TO_FOUR = parseRange('2002::/16')!;
-const TEREDO = parseRange('2001::/32')!;
+const LOCAL_NAT64 = ranges('64:ff9b:1::/48');
+const SIX_TO_FOUR = ranges('2002::/16');
+const TEREDO = ranges('2001::/32');
 
 /** The IPv4 addresses that an IPv6 address may stand for; empty when it carries none. */
 export function embeddedV4(address: Address): readonly Address[] {
   if (address.length === 4) return [];
   const at = (...places: readonly number[]): Address => places.map((i) => address[i]!);
   const last = at(12, 13, 14, 15);
-  if (within(address, COMPATIBLE)) {
+  if (inAny(address, COMPATIBLE)) {
     // :: and ::1 are the unspecified and the loopback address, nothing embedded.
     return last[0] === 0 && last[1] === 0 && last[2] === 0 && last[3]! <= 1 ? [] : [last];
   }
   if (inAny(address, TRAILING)) return [last];
   // The local-use prefix does not show where the operator put the IPv4 bits: all positions of RFC 6052 are checked.
-  if (within(address, LOCAL_NAT64)) return [at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12), last];
-  if (within(address, SIX_TO_FOUR)) return [at(2, 3, 4, 5)];
-  if (within(address, TEREDO)) return [at(4, 5, 6, 7), last.map((byte) => byte ^ 0xff)];
+  if (inAny(address, LOCAL_NAT64)) return [at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12), last];
+  if (inAny(address, SIX_TO_FOUR)) return [at(2, 3, 4, 5)];
+  if (inAny(address, TEREDO)) return [at(4, 5, 6, 7), last.map((byte) => byte ^ 0xff)];
   const isatap =
     (address[8]! & 0xfd) === 0 && address[9] === 0 && address[10] === 0x5e && address[11] === 0xfe;
   return isatap ? [last] : [];

@@ -2,11 +2,12 @@
 // authentication on the control plane. What a service changed it wrote down itself, together with the change;
 // the rest is told from here. It stands outside auth so that it sees refusals.
 import type { DescMethod, Message } from '@bufbuild/protobuf';
-import { getOption, hasOption } from '@bufbuild/protobuf';
+import { hasOption } from '@bufbuild/protobuf';
 import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import { http } from '../../../gen/google/api/annotations_pb.ts';
 import type { AuditEvents, EventTarget } from '../../access/audit/events.ts';
 import type { Call } from '../../call/call.ts';
+import { optionOf } from '../../lib/contract-options.ts';
 import { type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import { decodeSegment, type PathTemplate, parsePathTemplate } from '../../rest/path-template.ts';
 import { annotationsOf } from '../../rest/routes.ts';
@@ -87,6 +88,6 @@ function targetReader(method: DescMethod): (input: Input, call: Call) => EventTa
 
 function templateOf(method: DescMethod): PathTemplate | undefined {
   if (!hasOption(method, http)) return undefined;
-  const { value } = getOption(method, http).pattern;
+  const { value } = optionOf(method, http).pattern;
   return typeof value === 'string' ? parsePathTemplate(value) : undefined;
 }

@@ -1,5 +1,5 @@
 // Limits on model calls: admitted before the handler runs, settled when the answer has ended.
-import { type DescMethod, getOption, hasOption, type Message, toBinary } from '@bufbuild/protobuf';
+import { type DescMethod, hasOption, type Message, toBinary } from '@bufbuild/protobuf';
 import { RealtimeService } from '../../../gen/gateway/inference/v2/realtime_pb.ts';
 import { metered } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Directory } from '../../access/directory.ts';
@@ -20,6 +20,7 @@ import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import type { Rule } from '../../ledger/limits/rule.ts';
 import { type Carried, type Carrier, countsReads, READS, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
+import { optionOf } from '../../lib/contract-options.ts';
 import { codingsOf } from '../../lib/incoming/decoded-length.ts';
 import { formOf } from '../../rest/form-shape.ts';
 import type { JsonObject } from '../../store/collection.ts';
@@ -46,7 +47,7 @@ export interface LimitsDeps {
 export function limitsInterceptor(deps: LimitsDeps): Interceptor {
   const { admission, holds, books, flights, inBackground } = deps;
   return (method) => {
-    if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
+    if (!hasOption(method, metered) || !optionOf(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
     const isToolCall = operation === TOOL_CALL;
     // What a form asks for is not told by its length: a file is no prompt.

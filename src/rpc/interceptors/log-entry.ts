@@ -1,8 +1,8 @@
 // Writes the call's one entry when it ends, however it ends.
-import { getOption } from '@bufbuild/protobuf';
 import { Plane, unlogged } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
 import type { RequestRecord } from '../../call/record.ts';
+import { optionOf } from '../../lib/contract-options.ts';
 import { type GatewayError, isForWantOfRoom, type Reason, toGatewayError } from '../../lib/errors.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { CallSpans } from '../../telemetry/call-spans.ts';
@@ -29,7 +29,7 @@ export interface CallObserver {
 export function logEntryInterceptor(observer: CallObserver, spans?: CallSpans, tell?: CallLog): Interceptor {
   return (method) => {
     const operation = `${method.parent.typeName}/${method.name}`;
-    const logged = annotationsOf(method).plane === Plane.DATA && !getOption(method, unlogged);
+    const logged = annotationsOf(method).plane === Plane.DATA && !optionOf(method, unlogged);
 
     const finish = (
       call: Call,

@@ -1,16 +1,10 @@
 // Innermost: the rules on the fields, over every protocol.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  type DescOneof,
-  getOption,
-  type Message,
-} from '@bufbuild/protobuf';
+import type { DescField, DescMessage, DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
 import { union } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
+import { optionOf } from '../../lib/contract-options.ts';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
 import { formOf } from '../../rest/form-shape.ts';
 import { memberName } from '../../rest/json-shape.ts';
@@ -133,7 +127,7 @@ function fieldPath(path: readonly unknown[]): string {
 function withoutBare(path: readonly PathElement[]): readonly PathElement[] {
   const bare = path.map((element) => {
     const oneof = element.oneof as DescOneof | undefined;
-    return element.kind === 'field' && oneof !== undefined && getOption(oneof, union);
+    return element.kind === 'field' && oneof !== undefined && optionOf(oneof, union);
   });
   return path.filter(
     (element, i) =>
