@@ -10,7 +10,8 @@ import { Table } from './parts.tsx';
 export interface Point {
   /** ISO 8601. */
   readonly at: string;
-  readonly value: number;
+  /** Null: nothing was measured. */
+  readonly value: number | null;
   readonly text: string;
 }
 
@@ -89,7 +90,7 @@ function TableButton({ isTable }: { readonly isTable: Signal<boolean> }) {
 function Values({ name, lines }: { readonly name: string; readonly lines: readonly Line[] }) {
   const times = lines[0]?.points ?? [];
   const kept = times.flatMap(({ at }, i) =>
-    lines.some(({ points }) => points[i]?.value !== 0) ? [{ at, i }] : [],
+    lines.some(({ points }) => points[i]?.value) ? [{ at, i }] : [],
   );
   return (
     <Table
@@ -140,10 +141,12 @@ function Chart({ lines }: { readonly lines: readonly Line[] }) {
         axes: [axis, { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => SHORT.format(tick)) }],
         series: [
           {},
-          ...lines.map(({ name }, i) => {
+          ...lines.map(({ name, points }, i) => {
             const stroke = style.getPropertyValue(`--line-${i}`) || ink;
             const fill = lines.length === 1 ? { fill: `${stroke}22` } : {};
-            return { label: name, stroke, width: 2, ...fill, points: { show: times.length < 2 } };
+            // A value between gaps has no line.
+            const isSparse = times.length < 2 || points.some(({ value }) => value === null);
+            return { label: name, stroke, width: 2, ...fill, points: { show: isSparse } };
           }),
         ],
         scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },

@@ -17,7 +17,7 @@ const { listBudgets } = BudgetsService.method;
 const { getStatus } = StatusService.method;
 const { bench, story } = openStories(test);
 
-async function call(model: string, key = WORKSPACE_KEY, team = 'a'): Promise<void> {
+async function call(model: string, key = WORKSPACE_KEY, team = 'a', stream = false): Promise<void> {
   const { gateway, provider } = bench();
   const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
     method: 'POST',
@@ -29,7 +29,7 @@ async function call(model: string, key = WORKSPACE_KEY, team = 'a'): Promise<voi
       'x-gateway-metadata': JSON.stringify({ team }),
       authorization: 'Bearer sk',
     },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }], stream }),
   });
   await answer.arrayBuffer();
 }
@@ -71,6 +71,52 @@ story('facets count the values of entries, and a graph by group adds up to its p
   );
   const teams = await admin.ok(getGroupedGraph, { ...asked, group_by: 'metadata.team', top: 5 });
   t.deepEqual((teams.groups as string[]).toSorted(), ['a', 'b']);
+});
+
+story('time to first token over time: of streams alone, absent where there was none', async (t, admin) => {
+  const body = { name: fresh('first-token'), workspace_id: 'default', scopes: ['completions.write'] };
+  const { id, key } = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body });
+  await call('gpt-ok', String(key));
+  await call('gpt-ok', String(key), 'a', true);
+  await call('gpt-ok', String(key), 'a', true);
+  await call('gpt-ok-2', String(key));
+  const asked = { ...lastHour(), api_key_ids: String(id) };
+  const { data } = await admin.ok(listLogs, { api_key_ids: String(id) });
+  const times = (data as Json[]).flatMap(({ time_to_first_token_ms: ms }) =>
+    ms === undefined ? [] : [ms as number],
+  );
+  t.is(times.length, 2);
+  type Point = Readonly<Record<'values' | 'measured', Json[]>> & { readonly measured_rest?: Json };
+  const pointsOf = async (measure: string, more: Json = {}): Promise<Point[]> => {
+    const graph = await admin.ok(getGroupedGraph, { ...asked, measure, ...more });
+    return graph.data_points as unknown as Point[];
+  };
+  const mean = await pointsOf('avg_time_to_first_token');
+  const measured = mean.flatMap((point) => point.measured.filter(({ calls }) => calls !== 0));
+  t.is(
+    measured.reduce((sum, { calls }) => sum + (calls as number), 0),
+    2,
+    'not of the calls that were no streams',
+  );
+  const sum = measured.reduce((total, { calls, value }) => total + (calls as number) * (value as number), 0);
+  t.true(Math.abs(sum - times.reduce((total, ms) => total + ms, 0)) < 0.01);
+  for (const point of mean) {
+    t.deepEqual(point.values, []);
+    for (const one of point.measured) {
+      t.is('value' in one, one.calls !== 0, 'absent, not 0');
+      t.is(one.unknown_calls, 0);
+    }
+  }
+  const [p95 = Number.NaN] = (await pointsOf('p95_time_to_first_token')).flatMap((point) =>
+    point.measured.flatMap(({ value }) => (value === undefined ? [] : [value as number])),
+  );
+  t.true(p95 <= Math.max(...times) * 1.02 && p95 >= Math.min(...times) * 0.98);
+  const rest = await pointsOf('p50_time_to_first_token', {
+    top: 1,
+    group_by: 'metadata.team',
+    ai_model: 'gpt-ok-2',
+  });
+  t.true(rest.every(({ measured_rest: one }) => one !== undefined && !('value' in one)));
 });
 
 story('errors by reason: as a filter, a facet, a group and over time', async (t, admin) => {

@@ -23,6 +23,7 @@ import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-s
 import { eventually } from '../support/eventually.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
+import { plainRollup } from './plain-rollup.ts';
 import { BEGIN, traffic } from './random-log.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-log-own-'));
@@ -227,6 +228,8 @@ test('sums that an earlier version made are read as far as they go, beside newer
     [{}, { bucketMs: 3_600_000, unique: 'user' }],
     [{}, { unique: 'userId' }],
     [{ models: ['o1'] }, { by: ['provider'], unique: 'user', latencies: false }],
+    [{}, { bucketMs: 3_600_000, by: ['model'], firstTokens: true }],
+    [{ statusCodes: [200] }, { by: ['provider'], firstTokens: true }],
   ] as const satisfies (readonly [LogFilter, LogAggregation])[];
   for (const made of [false, true]) {
     for (const [filter, aggregation] of questions) {
@@ -304,7 +307,7 @@ function plain({ source: _, ...aggregate }: LogAggregate): object {
     ...aggregate,
     rows: aggregate.rows.map((row) => ({
       ...row,
-      rollup: { ...row.rollup, latencies: [...row.rollup.latencies].sort(([a], [b]) => a - b) },
+      rollup: plainRollup(row.rollup),
     })),
   };
 }

@@ -185,7 +185,7 @@ export function aggregate(entries: readonly RequestRecord[], aggregation: LogAgg
     const row = rows.get(key) ?? {
       bucket,
       group: group as string[],
-      rollup: emptyRollup(),
+      rollup: emptyRollup(aggregation.firstTokens),
       values: new Set(),
     };
     rows.set(key, row);

@@ -60,6 +60,12 @@ export function traffic(
       fc.constant(0),
       fc.integer({ min: 0, max: 90_000_000 }).map((us) => us / 1000),
     ),
+    timeToFirstTokenMs: optional(
+      fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: 0, max: 90_000_000 }).map((us) => us / 1000),
+      ),
+    ),
     usage: optional(
       fc.record({
         promptTokens: fc.nat(5000),
@@ -185,6 +191,7 @@ export const aggregations: fc.Arbitrary<LogAggregation> = fc.record(
       selector: (of) => JSON.stringify(of),
     }),
     unique: fc.constantFrom(...DIMENSIONS),
+    firstTokens: fc.constant(true as const),
     order: fc.record({
       measure: fc.constantFrom(...MEASURES),
       direction: fc.constantFrom('asc' as const, 'desc' as const),

@@ -19,6 +19,7 @@ import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
 import { aggregations, filters, traffic } from './log-traffic.ts';
+import { plainRollup } from './plain-rollup.ts';
 
 const DAY_MS = 86_400_000;
 /** Over the end of a month. */
@@ -499,7 +500,7 @@ function plainSums({ source: _, ...aggregate }: LogAggregate): object {
     ...aggregate,
     rows: aggregate.rows.map((row) => ({
       ...row,
-      rollup: { ...row.rollup, latencies: [...row.rollup.latencies].sort(([a], [b]) => a - b) },
+      rollup: plainRollup(row.rollup),
     })),
   };
 }

@@ -19,6 +19,7 @@ import { connect } from '../../src/store/mongo/connection.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
 import { ENTRY_INDEXES } from '../../src/store/mongo/log/entry-indexes.ts';
 import { readEntries } from '../../src/store/mongo/log/entry-pages.ts';
+import { decodeFirstTokens } from '../../src/store/mongo/log/first-token-bytes.ts';
 import { hourRollups } from '../../src/store/mongo/log/hour-rollups.ts';
 import type { Position } from '../../src/store/mongo/log/page-cursor.ts';
 import type { LogPlace } from '../../src/store/mongo/log/place.ts';
@@ -36,6 +37,7 @@ import { logModel } from './log-model.ts';
 import { logReadingContract } from './log-reading.contract.ts';
 import { traffic } from './log-traffic.ts';
 import { dropDatabase, freshDatabase, withDatabase } from './mongo-database.ts';
+import { plainRollup } from './plain-rollup.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -331,7 +333,11 @@ function suite(server: SharedMongo): void {
       await hourRollups(place, hour, 1, deadline),
       await hourRollups(place, hour, 1, deadline, 1),
     ]);
-    const rowsOf = ({ cuboid, rows, data }: RollupDocument): object => ({
+    const rowsOf = ({ cuboid, rows, data, firstTokens }: RollupDocument): object => ({
+      calls: [...decodeFirstTokens(firstTokens?.buffer ?? new Uint8Array())].reduce(
+        (sum, one) => sum + one.calls,
+        0,
+      ),
       cuboid,
       rows,
       values: [...decodeRows(data?.buffer ?? new Uint8Array())]
@@ -570,6 +576,7 @@ function suite(server: SharedMongo): void {
         latencyMs: 412,
         latencyUs: 412_000,
         latencyBucket: 653,
+        firstTokenUs: -1,
         text: 'a\ntrace-1\n/v1/chat/completions\nopenai\ngpt-4o-mini\ngpt-4o-mini-2024-07-18\n\nü\nc',
         userId: 'p',
         user: 'Ü',
@@ -591,7 +598,7 @@ function plain({
     ...aggregate,
     rows: aggregate.rows.map((row) => ({
       ...row,
-      rollup: { ...row.rollup, latencies: [...row.rollup.latencies].sort(([a], [b]) => a - b) },
+      rollup: plainRollup(row.rollup),
     })),
   };
 }

@@ -84,6 +84,7 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
       model: pick(MODELS),
       responseModel: pick(MODELS),
       latencyMs,
+      ...(n % 3 === 0 ? { timeToFirstTokenMs: latencyMs / 2 } : {}),
       path: pick(['/v1/chat/completions', '/v1/embeddings', '/V1/Odd']),
       outcome: pick(OUTCOMES),
       metadata: metadata(),

@@ -4,16 +4,18 @@ import {
   type GroupedGraph,
   type GroupedGraphRequest,
   GroupedGraphSchema,
+  type MeasuredValue,
+  MeasuredValueSchema,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
-import type { LogDimension, LogRollups } from '../../store/log/aggregation.ts';
-import { addRollup, emptyRollup, percentile } from '../../store/log/rollups.ts';
+import type { FirstTokens, LogDimension, LogRollups } from '../../store/log/aggregation.ts';
+import { addRollup, emptyFirstTokens, emptyRollup, percentile } from '../../store/log/rollups.ts';
 import type { AnalyticsDeps } from './deps.ts';
 import { DIMENSIONS } from './dimension-groups.ts';
 import { latencyPerRequest } from './ratios.ts';
 import { asked, selectionOf } from './selection.ts';
-import { readSelected } from './series.ts';
+import { readSelected, type Slot } from './series.ts';
 
 const DEFAULT_TOP = 5;
 
@@ -28,6 +30,13 @@ const MEASURES: Readonly<Record<string, (rollup: LogRollups) => number>> = {
   avg_latency: latencyPerRequest,
   p95_latency: ({ latencies }) => percentile(latencies, 0.95) / 1000,
 };
+/** Times to first token, in milliseconds, of entries that have one. */
+const FIRST_TOKENS: Readonly<Record<string, (firstTokens: FirstTokens) => number>> = {
+  avg_time_to_first_token: ({ us, calls }) => us / calls / 1000,
+  p50_time_to_first_token: ({ times }) => percentile(times, 0.5) / 1000,
+  p95_time_to_first_token: ({ times }) => percentile(times, 0.95) / 1000,
+  p99_time_to_first_token: ({ times }) => percentile(times, 0.99) / 1000,
+};
 const WITHOUT_REST: ReadonlySet<string> = new Set(['avg_latency', 'p95_latency']);
 
 export async function getGroupedGraph(
@@ -36,12 +45,16 @@ export async function getGroupedGraph(
   call: Call,
 ): Promise<GroupedGraph> {
   const { measure, groupBy = 'model', top = DEFAULT_TOP } = request;
-  const measured = MEASURES[measure] ?? MEASURES.requests!;
+  const firstToken = FIRST_TOKENS[measure];
   const selection = await selectionOf(deps, request, call);
   const by = dimensionOf(groupBy);
   const [ranked, series] = await Promise.all([
     asked(deps.store.aggregate(selection.scope, selection.filter, { by: [by], take: top, latencies: false })),
-    readSelected(deps, selection, { by, latencies: measure === 'p95_latency' }),
+    readSelected(deps, selection, {
+      by,
+      latencies: measure === 'p95_latency',
+      firstTokens: firstToken !== undefined,
+    }),
   ]);
   const groups = ranked.rows.map(({ group }) => group[0] ?? '');
   return create(GroupedGraphSchema, {
@@ -49,14 +62,43 @@ export async function getGroupedGraph(
     source: series.source,
     bucketSeconds: series.bucketSeconds,
     groups,
-    dataPoints: series.slots.map(({ timestamp, groups: rows }) => {
-      const found = new Map(rows.map(({ group, rollup }) => [group[0] ?? '', rollup]));
-      const values = groups.map((name) => measured(found.get(name) ?? emptyRollup()));
-      // Added up before it is rounded to a measure, as the point's total is.
-      const rest = emptyRollup();
-      for (const [name, rollup] of found) if (!groups.includes(name)) addRollup(rest, rollup);
-      return { timestamp, values, rest: WITHOUT_REST.has(measure) ? 0 : measured(rest) };
+    dataPoints: series.slots.map((slot) => {
+      const { found, rest } = slotOf(slot, groups);
+      if (firstToken !== undefined)
+        return {
+          timestamp: slot.timestamp,
+          measured: found.map((rollup) => firstTokenValue(rollup, firstToken)),
+          measuredRest: firstTokenValue(rest, firstToken),
+        };
+      const measured = MEASURES[measure] ?? MEASURES.requests!;
+      return {
+        timestamp: slot.timestamp,
+        values: found.map(measured),
+        rest: WITHOUT_REST.has(measure) ? 0 : measured(rest),
+      };
     }),
+  });
+}
+
+/** Roll-ups of the groups, and of all others together: added up before they are rounded to a measure, as the total is. */
+function slotOf({ groups: rows }: Slot, groups: readonly string[]) {
+  const known = new Map(rows.map(({ group, rollup }) => [group[0] ?? '', rollup]));
+  const found = groups.map((name) => known.get(name) ?? emptyRollup());
+  for (const name of groups) known.delete(name);
+  const rest = emptyRollup();
+  for (const rollup of known.values()) addRollup(rest, rollup);
+  return { found, rest };
+}
+
+function firstTokenValue(
+  { firstTokens = emptyFirstTokens() }: LogRollups,
+  measured: (firstTokens: FirstTokens) => number,
+): MeasuredValue {
+  const { calls, unknown } = firstTokens;
+  return create(MeasuredValueSchema, {
+    ...(calls === 0 ? {} : { value: measured(firstTokens) }),
+    calls: BigInt(calls),
+    unknownCalls: BigInt(unknown),
   });
 }
 

@@ -30,6 +30,8 @@ export interface SeriesOptions {
   readonly unique?: LogDimension;
   /** Whether the slots' histograms of latencies are needed; the series has none. */
   readonly latencies?: boolean;
+  /** Whether the times to first token are needed. */
+  readonly firstTokens?: boolean;
 }
 
 /** A range of time in its stretches, oldest first. */
@@ -107,7 +109,7 @@ interface Aggregated {
 async function aggregated(
   { store }: AnalyticsDeps,
   { scope, filter }: Selection,
-  { by, beside, unique, latencies = false }: SeriesOptions,
+  { by, beside, unique, latencies = false, firstTokens = false }: SeriesOptions,
 ): Promise<Aggregated> {
   const read = async (bucketMs: number): Promise<Aggregated> => {
     const answerBy = (dimension: LogDimension | undefined) =>
@@ -116,6 +118,7 @@ async function aggregated(
         ...(dimension === undefined ? {} : { by: [dimension] }),
         ...(unique === undefined ? {} : { unique }),
         ...(latencies ? {} : { latencies: false }),
+        ...(firstTokens ? { firstTokens } : {}),
       });
     const [main, other] = await Promise.all([
       answerBy(by),

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import {
   AnalyticsGraphsService,
   type GroupedGraph,
+  type MeasuredValue,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { client } from '../api.ts';
 import { Courses, type Line } from '../figure.tsx';
@@ -20,6 +21,10 @@ const MEASURES = [
   ['errors', 'Errors'],
   ['avg_latency', 'Mean latency'],
   ['p95_latency', '95th percentile of latency'],
+  ['avg_time_to_first_token', 'Mean time to first token'],
+  ['p50_time_to_first_token', 'Median time to first token'],
+  ['p95_time_to_first_token', '95th percentile of time to first token'],
+  ['p99_time_to_first_token', '99th percentile of time to first token'],
 ] as const;
 const TOP = 5;
 
@@ -45,6 +50,7 @@ export function OverTime({ asked }: { readonly asked: string }) {
         />
       </div>
       {error !== undefined && <Alert>{error}</Alert>}
+      {value !== undefined && isToken(measure) && <Coverage graph={value} />}
       {value !== undefined && value.groups.length > 0 && (
         <Courses name={`${name} by ${by.replace('metadata.', '')}`} lines={lines} />
       )}
@@ -52,19 +58,48 @@ export function OverTime({ asked }: { readonly asked: string }) {
   );
 }
 
+function isToken(measure: string): boolean {
+  return measure.endsWith('time_to_first_token');
+}
+
+/** Of how many calls the times are, and how many they may lack. */
+function Coverage({ graph: { dataPoints } }: { readonly graph: GroupedGraph }) {
+  const all = dataPoints.flatMap(({ measured, measuredRest }) => [
+    ...measured,
+    ...(measuredRest ? [measuredRest] : []),
+  ]);
+  const sum = (read: (value: MeasuredValue) => bigint): bigint =>
+    all.reduce((total, one) => total + read(one), 0n);
+  const unknown = sum(({ unknownCalls }) => unknownCalls);
+  return (
+    <p class="hint" role="status">
+      Of {whole(sum(({ calls }) => calls))} streamed calls.
+      {unknown > 0n &&
+        ` ${whole(unknown)} calls were stored by a version that did not keep this time: it is not known of them.`}
+    </p>
+  );
+}
+
 function linesOf({ groups, dataPoints }: GroupedGraph, measure: string): readonly Line[] {
   const text = (value: number): string => {
     if (measure === 'cost') return `$${(value / 100).toFixed(6).replace(/\.?0+$/, '')}`;
-    return measure.endsWith('latency') ? duration(value) : whole(value);
+    return measure.endsWith('latency') || isToken(measure) ? duration(value) : whole(value);
   };
-  const line = (name: string, read: (point: GroupedGraph['dataPoints'][number]) => number): Line => ({
+  const line = (
+    name: string,
+    read: (point: GroupedGraph['dataPoints'][number]) => number | undefined,
+  ): Line => ({
     name,
-    points: dataPoints.map((point) => ({
-      at: point.timestamp,
-      value: read(point),
-      text: text(read(point)),
-    })),
+    points: dataPoints.map((point) => {
+      const value = read(point);
+      return { at: point.timestamp, value: value ?? null, text: value === undefined ? '' : text(value) };
+    }),
   });
+  if (isToken(measure)) {
+    const tokens = groups.map((group, i) => line(group || '(none)', ({ measured }) => measured[i]?.value));
+    const isMore = dataPoints.some(({ measuredRest }) => measuredRest?.value !== undefined);
+    return isMore ? [...tokens, line('all others', ({ measuredRest }) => measuredRest?.value)] : tokens;
+  }
   const lines = groups.map((group, i) => line(group || '(none)', ({ values }) => values[i] ?? 0));
   const hasRest = dataPoints.some(({ rest }) => rest !== 0);
   return hasRest ? [...lines, line('all others', ({ rest }) => rest)] : lines;

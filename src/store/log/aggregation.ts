@@ -33,6 +33,8 @@ export interface LogAggregation {
   readonly unique?: LogDimension;
   /** False: histograms of latencies are not requested, and a store may leave them empty. */
   readonly latencies?: false;
+  /** True: times to first token are requested, and rows have `firstTokens`. */
+  readonly firstTokens?: true;
   /** Of groups, without `bucketMs`; most requests first when absent. Equal ones by group, rising. */
   readonly order?: { readonly measure: LogMeasure; readonly direction: 'asc' | 'desc' };
   /** Of groups, without `bucketMs`. */
@@ -43,6 +45,18 @@ export interface LogAggregation {
 /** How many entries have a latency in each bucket: a map will do. */
 export interface Histogram {
   forEach(each: (count: number, bucket: number) => void): void;
+}
+
+/** Times to first token of entries that have one. */
+export interface FirstTokens {
+  /** Entries that have one. */
+  calls: number;
+  /** Their sum, in microseconds. */
+  us: number;
+  /** How many have one in each bucket of `latencyBucket`, by its number. */
+  readonly times: Map<number, number>;
+  /** Entries of which the store does not know whether they have one: a version without the column has stored them. */
+  unknown: number;
 }
 
 /** A roll-up of entries. Money is exact: whole numbers of 1e-12 USD. */
@@ -62,6 +76,8 @@ export interface LogRollups {
   readonly latencies: Map<number, number>;
   /** The same pairs for callers that only iterate, without making a map. */
   readonly histogram?: Histogram;
+  /** Absent: not requested. */
+  firstTokens?: FirstTokens;
   cacheHits: number;
   semanticHits: number;
   /** Of entries that were answered from the cache, in microseconds. */

@@ -28,6 +28,11 @@ export class GroupTable {
     return this.#aggregation.latencies !== false;
   }
 
+  /** Whether times to first token are requested. */
+  get firstTokens(): boolean {
+    return this.#aggregation.firstTokens === true;
+  }
+
   /** Distinct values of `unique` so far. */
   get distinct(): number {
     return this.#distinct.size;
@@ -46,12 +51,13 @@ export class GroupTable {
   }
 
   #row(createdAt: number, group: readonly string[]): Row {
-    const { bucketMs, unique } = this.#aggregation;
+    const { bucketMs, unique, firstTokens } = this.#aggregation;
     const bucket = bucketMs === undefined ? 0 : Math.floor(createdAt / bucketMs) * bucketMs;
     const key = rowKey(bucket, group);
     let row = this.#rows.get(key);
     if (row === undefined) {
-      row = { bucket, group, rollup: emptyRollup(), values: unique === undefined ? undefined : new Set() };
+      const rollup = emptyRollup(firstTokens);
+      row = { bucket, group, rollup, values: unique === undefined ? undefined : new Set() };
       this.#rows.set(key, row);
     }
     return row;

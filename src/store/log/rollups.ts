@@ -1,6 +1,6 @@
 // Roll-ups of entries, added up one by one and together.
 import type { RequestRecord } from '../../call/record.ts';
-import type { LogRollups } from './aggregation.ts';
+import type { FirstTokens, LogRollups } from './aggregation.ts';
 
 /** Each bucket is 2 % wide: a percentile read off it is within 1 % of the entry's. */
 const GROWTH = Math.log(1.02);
@@ -29,8 +29,10 @@ export function percentile(latencies: ReadonlyMap<number, number>, share: number
   return 0;
 }
 
-export function emptyRollup(): LogRollups {
+/** @param firstTokens whether times to first token are counted */
+export function emptyRollup(firstTokens = false): LogRollups {
   return {
+    ...(firstTokens ? { firstTokens: emptyFirstTokens() } : {}),
     requests: 0,
     successes: 0,
     errors: 0,
@@ -52,6 +54,10 @@ export function emptyRollup(): LogRollups {
   };
 }
 
+export function emptyFirstTokens(): FirstTokens {
+  return { calls: 0, us: 0, times: new Map(), unknown: 0 };
+}
+
 /** Counts an entry in. */
 export function addEntry(rollup: LogRollups, entry: RequestRecord): void {
   const { statusCode, usage, cacheStatus, createdAt } = entry;
@@ -68,6 +74,7 @@ export function addEntry(rollup: LogRollups, entry: RequestRecord): void {
   }
   rollup.latencyUs += us;
   rollup.latencies.set(bucket, (rollup.latencies.get(bucket) ?? 0) + 1);
+  if (rollup.firstTokens !== undefined) addFirstToken(rollup.firstTokens, entry);
   if (cacheStatus === 'HIT' || cacheStatus === 'SEMANTIC HIT') {
     const saved = entry.saved === undefined ? 0n : BigInt(entry.saved);
     rollup.cacheLatencyUs += us;
@@ -85,6 +92,15 @@ export function addEntry(rollup: LogRollups, entry: RequestRecord): void {
   rollup.lastSeen = Math.max(rollup.lastSeen, createdAt);
 }
 
+function addFirstToken(firstTokens: FirstTokens, { timeToFirstTokenMs }: RequestRecord): void {
+  if (timeToFirstTokenMs === undefined) return;
+  const us = Math.round(timeToFirstTokenMs * 1000);
+  const bucket = latencyBucket(us);
+  firstTokens.calls++;
+  firstTokens.us += us;
+  firstTokens.times.set(bucket, (firstTokens.times.get(bucket) ?? 0) + 1);
+}
+
 /** Adds another roll-up. */
 export function addRollup(rollup: LogRollups, more: LogRollups): void {
   rollup.requests += more.requests;
@@ -97,6 +113,10 @@ export function addRollup(rollup: LogRollups, more: LogRollups): void {
   rollup.latencyUs += more.latencyUs;
   for (const [bucket, count] of more.latencies)
     rollup.latencies.set(bucket, (rollup.latencies.get(bucket) ?? 0) + count);
+  if (more.firstTokens !== undefined) {
+    rollup.firstTokens ??= emptyFirstTokens();
+    addFirstTokens(rollup.firstTokens, more.firstTokens);
+  }
   rollup.cacheHits += more.cacheHits;
   rollup.semanticHits += more.semanticHits;
   rollup.cacheLatencyUs += more.cacheLatencyUs;
@@ -106,4 +126,12 @@ export function addRollup(rollup: LogRollups, more: LogRollups): void {
   rollup.rescued += more.rescued;
   rollup.firstSeen = Math.min(rollup.firstSeen, more.firstSeen);
   rollup.lastSeen = Math.max(rollup.lastSeen, more.lastSeen);
+}
+
+function addFirstTokens(firstTokens: FirstTokens, more: FirstTokens): void {
+  firstTokens.calls += more.calls;
+  firstTokens.us += more.us;
+  firstTokens.unknown += more.unknown;
+  for (const [bucket, count] of more.times)
+    firstTokens.times.set(bucket, (firstTokens.times.get(bucket) ?? 0) + count);
 }

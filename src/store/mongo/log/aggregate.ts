@@ -9,7 +9,16 @@ import { isOutOfTime } from '../failures.ts';
 import type { Filter } from '../page-filter.ts';
 import { type Bucket, beginOf, endOf } from './bucket-name.ts';
 import { type EntryMatch, timesOf } from './entry-filter.ts';
-import { groupOf, type RollupRow, rollupOf, rollupPipeline, uniquePipeline } from './group-pipeline.ts';
+import {
+  type FirstTokenRow,
+  firstTokenPipeline,
+  firstTokensOf,
+  groupOf,
+  type RollupRow,
+  rollupOf,
+  rollupPipeline,
+  uniquePipeline,
+} from './group-pipeline.ts';
 import { textOfKept } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
@@ -75,6 +84,7 @@ export interface EntryTotals {
 interface Found {
   readonly rollups: readonly RollupRow[];
   readonly values: readonly UniqueRow[];
+  readonly firstTokens: readonly FirstTokenRow[];
 }
 
 type UniqueRow = Pick<RollupRow, '_id'> & { readonly _id: { readonly u?: unknown } };
@@ -83,7 +93,7 @@ type UniqueRow = Pick<RollupRow, '_id'> & { readonly _id: { readonly u?: unknown
 async function readSpan(
   { database, commandMs }: LogPlace,
   { filter, lead, exact }: EntryMatch,
-  { bucketMs, by = [], unique, latencies }: LogAggregation,
+  { bucketMs, by = [], unique, latencies, firstTokens: isAsked }: LogAggregation,
   span: EntrySpan,
   deadline: Deadline,
 ): Promise<Found> {
@@ -105,17 +115,26 @@ async function readSpan(
       : await collection
           .aggregate<UniqueRow>(uniquePipeline(match, grouping, unique, ROWS + 1), options())
           .toArray();
+  const firstTokens = isAsked
+    ? await collection
+        .aggregate<FirstTokenRow>(firstTokenPipeline(match, grouping, ROWS + 1), options())
+        .toArray()
+    : [];
   if (rollups.length > ROWS || values.length > ROWS) throw tooMany();
-  return { rollups, values };
+  return { rollups, values, firstTokens };
 }
 
 async function addFound(
-  { rollups, values }: Found,
+  { rollups, values, firstTokens }: Found,
   { by = [] }: LogAggregation,
   table: GroupTable,
 ): Promise<void> {
   for (const [index, row] of rollups.entries()) {
     table.add(Number(row._id.b), groupOf(row._id, by.length).map(textOfKept), rollupOf(row));
+    if (index % SLICE === SLICE - 1) await setImmediate();
+  }
+  for (const [index, row] of firstTokens.entries()) {
+    table.add(Number(row._id.b), groupOf(row._id, by.length).map(textOfKept), firstTokensOf(row));
     if (index % SLICE === SLICE - 1) await setImmediate();
   }
   for (const [index, { _id }] of values.entries()) {

@@ -34,6 +34,10 @@ export interface EntryColumns {
   latencyMs: number;
   latencyUs: number;
   latencyBucket: number;
+  /** -1: it has none. Absent of rows that were written before it was stored. */
+  firstTokenUs?: number;
+  /** Absent: it has none. */
+  firstTokenBucket?: number;
   /** What text is looked for in. */
   text: string;
   spanId?: string;
@@ -72,8 +76,9 @@ export function entryRow(record: RequestRecord, entry: string = encodeEntry(reco
 /** Without the whole. */
 export function entryColumns(record: RequestRecord): EntryColumns {
   checkRecord(record);
-  const { usage, metadata, cacheStatus, retries, latencyMs } = record;
+  const { usage, metadata, cacheStatus, retries, latencyMs, timeToFirstTokenMs } = record;
   const latencyUs = Math.round(latencyMs * 1000);
+  const firstTokenUs = timeToFirstTokenMs === undefined ? -1 : Math.round(timeToFirstTokenMs * 1000);
   const columns: EntryColumns = {
     organisationId: keptText(record.organisationId),
     workspaceId: keptText(record.workspaceId),
@@ -93,8 +98,10 @@ export function entryColumns(record: RequestRecord): EntryColumns {
     latencyMs,
     latencyUs,
     latencyBucket: latencyBucket(latencyUs),
+    firstTokenUs,
     text: keptText(textOf(record)),
   };
+  if (firstTokenUs >= 0) columns.firstTokenBucket = latencyBucket(firstTokenUs);
   if (record.spanId !== undefined) columns.spanId = keptText(record.spanId);
   if (record.userId !== undefined) columns.userId = keptText(record.userId);
   if (Object.hasOwn(metadata, '_user')) columns.user = keptText(metadata._user as string);
@@ -140,6 +147,7 @@ function checkRecord(record: RequestRecord): void {
   if (!Number.isSafeInteger(createdAt) || !Number.isSafeInteger(statusCode)) throw broken('numbers');
   if (createdAt < 0 || createdAt >= LAST_MS) throw broken('time');
   if (!Number.isFinite(record.latencyMs)) throw broken('latency');
+  if (!Number.isFinite(record.timeToFirstTokenMs ?? 0)) throw broken('time to first token');
   if (keepDays !== undefined && (!Number.isSafeInteger(keepDays) || keepDays < 0)) throw broken('keepDays');
 }
 

@@ -1,6 +1,7 @@
 // Roll-ups of entries: the pipeline with which the server makes them, and its rows as roll-ups.
 import type mongoose from 'mongoose';
 import type { LogDimension, LogRollups } from '../../log/aggregation.ts';
+import { emptyRollup } from '../../log/rollups.ts';
 import type { Filter } from '../page-filter.ts';
 import { pairKey } from './entry-row.ts';
 
@@ -43,7 +44,6 @@ export interface RollupRow {
  * @param latencies whether their histograms are requested, which take a group for each latency
  */
 export function rollupPipeline(match: Filter, grouping: Grouping, limit: number, latencies = true): Stage[] {
-  const { by } = grouping;
   if (!latencies) {
     const group = { $group: { _id: keyOf(grouping), ...totalFields() } };
     return [...grouped(match, grouping), group, { $limit: limit }];
@@ -71,7 +71,7 @@ export function rollupPipeline(match: Filter, grouping: Grouping, limit: number,
     { $group: { _id: { ...keyOf(grouping), l: '$latencyBucket' }, ...totalFields() } },
     {
       $group: {
-        _id: Object.fromEntries(['b', ...by.map((_, i) => `g${i}`)].map((name) => [name, `$_id.${name}`])),
+        _id: membersOf(grouping),
         ...together,
         first: { $min: '$first' },
         last: { $max: '$last' },
@@ -80,6 +80,58 @@ export function rollupPipeline(match: Filter, grouping: Grouping, limit: number,
     },
     { $limit: limit },
   ];
+}
+
+/** A row of `firstTokenPipeline`. */
+export interface FirstTokenRow extends Pick<RollupRow, '_id'> {
+  readonly us: number;
+  /** Bucket -1: the rows do not say whether they have one. */
+  readonly h: readonly { readonly b: number; readonly n: number }[];
+}
+
+/** Times to first token of the matching entries by bucket and group; at most `limit` rows. */
+export function firstTokenPipeline(match: Filter, grouping: Grouping, limit: number): Stage[] {
+  const bucket = { $ifNull: ['$firstTokenBucket', -1] };
+  return [
+    // Entries that have none.
+    ...grouped({ ...match, firstTokenUs: { $ne: -1 } }, grouping),
+    {
+      $group: {
+        _id: { ...keyOf(grouping), l: bucket },
+        n: { $sum: 1 },
+        us: { $sum: '$firstTokenUs' },
+      },
+    },
+    {
+      $group: {
+        _id: membersOf(grouping),
+        us: { $sum: '$us' },
+        h: { $push: { b: '$_id.l', n: '$n' } },
+      },
+    },
+    { $limit: limit },
+  ];
+}
+
+/** A row's times to first token, as a roll-up of nothing else. */
+export function firstTokensOf({ us, h }: FirstTokenRow): LogRollups {
+  const rollup = emptyRollup(true);
+  const { firstTokens } = rollup;
+  if (firstTokens === undefined) return rollup;
+  firstTokens.us = Number(us);
+  for (const { b, n } of h) {
+    if (Number(b) < 0) firstTokens.unknown += Number(n);
+    else {
+      firstTokens.calls += Number(n);
+      firstTokens.times.set(Number(b), Number(n));
+    }
+  }
+  return rollup;
+}
+
+/** The members of a group's key, out of a key that has more. */
+function membersOf({ by }: Grouping): Record<string, string> {
+  return Object.fromEntries(['b', ...by.map((_, i) => `g${i}`)].map((name) => [name, `$_id.${name}`]));
 }
 
 /** The distinct values of a dimension by bucket and group; at most `limit` rows. */

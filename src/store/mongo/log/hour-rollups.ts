@@ -1,11 +1,20 @@
 // The roll-ups of one hour of an organisation in a bucket, one for each set of dimensions.
 import { setImmediate } from 'node:timers/promises';
 import mongoose from 'mongoose';
-import { addRollup, emptyRollup } from '../../log/rollups.ts';
+import { addRollup, emptyFirstTokens, emptyRollup } from '../../log/rollups.ts';
 import type { Deadline } from '../calls.ts';
 import { isOutOfTime } from '../failures.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
-import { groupOf, type RollupRow, rollupOf, rollupPipeline } from './group-pipeline.ts';
+import { encodeFirstTokens } from './first-token-bytes.ts';
+import {
+  type FirstTokenRow,
+  firstTokenPipeline,
+  firstTokensOf,
+  groupOf,
+  type RollupRow,
+  rollupOf,
+  rollupPipeline,
+} from './group-pipeline.ts';
 import type { LogPlace } from './place.ts';
 import { encodeRows, type KeptRow } from './rollup-bytes.ts';
 import { KEPT, type KeptDimension, ROLLUPS, type Rollup } from './rollups.ts';
@@ -57,7 +66,14 @@ function documentOf(
   const bare = { _id: rollupId(key), ...key, term };
   const bytes = rows && encodeRows(rows);
   if (rows === undefined || bytes === undefined || bytes.length > BYTES) return { ...bare, rows: ROWS };
-  return { ...bare, rows: rows.length, data: new mongoose.mongo.Binary(bytes) };
+  const first = encodeFirstTokens(rows.map(({ rollup }) => rollup.firstTokens ?? emptyFirstTokens()));
+  return {
+    ...bare,
+    rows: rows.length,
+    data: new mongoose.mongo.Binary(bytes),
+    // Both together stay within the server's 16 MiB.
+    ...(bytes.length + first.length > BYTES ? {} : { firstTokens: new mongoose.mongo.Binary(first) }),
+  };
 }
 
 /** Rows by fewer dimensions. */
@@ -76,7 +92,7 @@ function addRow(rows: Rows, { values, rollup }: KeptRow): void {
   const key = JSON.stringify(values);
   let row = rows.get(key);
   if (row === undefined) {
-    row = { values, rollup: emptyRollup() };
+    row = { values, rollup: emptyRollup(true) };
     rows.set(key, row);
   }
   addRollup(row.rollup, rollup);
@@ -96,13 +112,17 @@ async function rowsBy(
   for (let span = spans.pop(); span; span = spans.pop()) {
     const [from, until] = span;
     const match = { organisationId, createdAt: { $gte: from, $lt: until } };
-    const pipeline = rollupPipeline(match, { bucketMs: undefined, by, userless: true }, most + 1);
+    const grouping = { bucketMs: undefined, by, userless: true };
+    const pipeline = rollupPipeline(match, grouping, most + 1);
     const bound = { maxTimeMS: Math.min(place.commandMs, deadline.remaining()), allowDiskUse: true };
+    const options = { ...bound, hint: KEY_INDEX, batchSize: SLICE };
+    const entries = place.database.collection(bucket);
     let found: RollupRow[];
+    let firstTokens: FirstTokenRow[];
     try {
-      found = await place.database
-        .collection(bucket)
-        .aggregate<RollupRow>(pipeline, { ...bound, hint: KEY_INDEX, batchSize: SLICE })
+      found = await entries.aggregate<RollupRow>(pipeline, options).toArray();
+      firstTokens = await entries
+        .aggregate<FirstTokenRow>(firstTokenPipeline(match, grouping, most + 1), options)
         .toArray();
     } catch (error) {
       if (!isOutOfTime(error) || until - from <= SHORTEST_MS) throw error;
@@ -113,6 +133,10 @@ async function rowsBy(
     for (const [index, row] of found.entries()) {
       if (index % SLICE === SLICE - 1) await setImmediate();
       addRow(rows, { values: groupOf(row._id, by.length), rollup: rollupOf(row) });
+    }
+    for (const [index, row] of firstTokens.entries()) {
+      if (index % SLICE === SLICE - 1) await setImmediate();
+      addRow(rows, { values: groupOf(row._id, by.length), rollup: firstTokensOf(row) });
     }
     if (rows.size > most) return undefined;
   }

@@ -2,12 +2,15 @@
 import { setImmediate } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { type GatewayError, invalidField } from '../../../lib/errors.ts';
+import type { FirstTokens, LogRollups } from '../../log/aggregation.ts';
 import type { GroupTable } from '../../log/group-table.ts';
+import { emptyFirstTokens } from '../../log/rollups.ts';
 import type { LogFilter } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { type EntrySpan, tooMany } from './aggregate.ts';
 import { type Bucket, beginOf, bucketNamed, endOf } from './bucket-name.ts';
 import type { CheckedScope } from './entry-filter.ts';
+import { decodeFirstTokens } from './first-token-bytes.ts';
 import type { LogPlace } from './place.ts';
 import { type RolledBucket, rolledBuckets, rolledOf } from './rolled-buckets.ts';
 import { decodeRows } from './rollup-bytes.ts';
@@ -20,7 +23,7 @@ const ROWS = 3_000_000;
 /** Rows merged between two turns of the event loop. */
 const SLICE = 500;
 
-type Kept = Pick<RollupDocument, 'hour' | 'bucket' | 'generation' | 'data'>;
+type Kept = Pick<RollupDocument, 'hour' | 'bucket' | 'generation' | 'data' | 'firstTokens'>;
 
 /**
  * Adds stored roll-ups into a table. Returns the spans of entries that they do not cover, and whether any were read.
@@ -41,21 +44,32 @@ export async function addKept(
   let count = 0;
   let used = false;
   for (const name of await rollupCollections(place, from, until, deadline)) {
-    const cursor = keptIn(place, name, organisationId, query, { from, until }, deadline);
+    const cursor = keptIn(place, name, organisationId, query, { from, until }, table, deadline);
     for await (const kept of cursor) {
       if (!cover.takes(kept)) continue;
       used = true;
+      const firstTokens = firstTokensIn(kept, table);
       for (const { values, rollup } of decodeRows(kept.data?.buffer ?? new Uint8Array(), table.latencies)) {
+        const own = firstTokens?.next().value;
         if (++count % SLICE === 0) await setImmediate();
         if (count > ROWS) throw tooMany();
         const group = query.meant(values) ? query.groupOf(values) : undefined;
         if (group === undefined) continue;
-        table.add(kept.hour, group, rollup);
+        table.add(kept.hour, group, table.firstTokens ? withFirstTokens(rollup, own) : rollup);
         table.addUnique(kept.hour, group, query.uniqueOf(values));
       }
     }
   }
   return { spans: buckets.flatMap((bucket) => cover.left(bucket)), used: used || cover.rolled(buckets) };
+}
+
+/** Row after row; undefined: they are not requested, or not stored. */
+function firstTokensIn({ firstTokens }: Kept, table: GroupTable): Generator<FirstTokens> | undefined {
+  return table.firstTokens && firstTokens ? decodeFirstTokens(firstTokens.buffer) : undefined;
+}
+
+function withFirstTokens(rollup: LogRollups, own: FirstTokens | undefined): LogRollups {
+  return { ...rollup, firstTokens: own ?? { ...emptyFirstTokens(), unknown: rollup.requests } };
 }
 
 function keptIn(
@@ -64,12 +78,20 @@ function keptIn(
   organisationId: string,
   { rollup }: RollupQuery,
   { from, until }: { readonly from: number; readonly until: number },
+  { firstTokens }: Pick<GroupTable, 'firstTokens'>,
   deadline: Deadline,
 ): mongoose.mongo.FindCursor<Kept> {
   return database
     .collection<RollupDocument>(name)
     .find({ organisationId, cuboid: rollup.name, hour: { $gte: hourOf(from), $lt: until } })
-    .project<Kept>({ _id: 0, hour: 1, bucket: 1, generation: 1, data: 1 })
+    .project<Kept>({
+      _id: 0,
+      hour: 1,
+      bucket: 1,
+      generation: 1,
+      data: 1,
+      ...(firstTokens ? { firstTokens: 1 } : {}),
+    })
     .hint('by_hour')
     .batchSize(100)
     .maxTimeMS(Math.min(commandMs, deadline.remaining()));

@@ -25,6 +25,8 @@ export interface RollupDocument extends RollupKey {
   readonly rows: number;
   /** See rollup-bytes.ts; absent when there are too many rows to store. */
   readonly data?: mongoose.mongo.Binary;
+  /** See first-token-bytes.ts; absent of those that a version without them has made. */
+  readonly firstTokens?: mongoose.mongo.Binary;
 }
 
 export const ROLLUP_INDEXES: readonly mongoose.mongo.IndexDescription[] = [

@@ -1,5 +1,6 @@
 // Totals of groups: a column for each of them, added up one column of a segment at a time.
 import type { LogMeasure } from '../../log/aggregation.ts';
+import { FirstTokenTotals } from './first-token-totals.ts';
 import {
   type Addend,
   addBounds,
@@ -63,14 +64,17 @@ const HITS = [
 export class Accumulator {
   /** Histograms of latencies; undefined: not requested. */
   readonly latencies: Histograms | undefined;
+  /** Undefined: not requested. */
+  readonly firstTokens: FirstTokenTotals | undefined;
   readonly #columns = Array.from(
     { length: STRIDE },
     (_, place) => new SumColumn(place === AT.firstSeen ? Number.MAX_SAFE_INTEGER : 0),
   );
   #groups = 0;
 
-  constructor(latencies = true) {
+  constructor(latencies: boolean, firstTokens: boolean) {
     this.latencies = latencies ? new Histograms() : undefined;
+    this.firstTokens = firstTokens ? new FirstTokenTotals() : undefined;
   }
 
   /** A sum; of money, what of it is not in `largeOf`. */
@@ -103,6 +107,7 @@ export class Accumulator {
     if (groups <= this.#groups) return;
     this.#groups = groups;
     this.latencies?.grow(groups);
+    this.firstTokens?.grow(groups);
     for (const column of this.#columns) column.grow(groups);
   }
 
@@ -121,6 +126,7 @@ export class Accumulator {
     const firsts = segment.numbers('firstSeen', scratch);
     const lasts = segment.numbers('lastSeen', scratch);
     addBounds(this.#values(AT.firstSeen), this.#values(AT.lastSeen), grouped, firsts, lasts);
+    this.firstTokens?.addRollups(segment, grouped, scratch);
     const { latencies } = this;
     if (latencies === undefined) return;
     const { starts, pairs } = segment.histograms(scratch);
@@ -146,6 +152,7 @@ export class Accumulator {
     }
     this.#addTimes(segment, grouped, scratch);
     this.#addHits(segment, grouped, scratch);
+    this.firstTokens?.addEntries(segment, grouped, scratch);
     this.latencies?.addRows(grouped, segment.packed('latencyBucket', scratch));
   }
 

@@ -67,12 +67,12 @@ interface Added {
 /** Undefined: there are more groups than `most`. */
 function addUp(
   plan: AggregatePlan,
-  { bucketMs, by = [], unique, latencies }: LogAggregation,
+  { bucketMs, by = [], unique, latencies, firstTokens }: LogAggregation,
   selection: Selection,
   groups: Assigning,
   most: number,
 ): Added | undefined {
-  const accumulator = new Accumulator(latencies !== false);
+  const accumulator = new Accumulator(latencies !== false, firstTokens === true);
   const together = bucketMs === undefined && by.length === 0;
   const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, together);
   for (const [segment, selected] of selectedOf(plan.pieces, selection)) {

@@ -40,7 +40,7 @@ export class Histograms {
   addRows(grouped: GroupedRows, { values, least }: PackedNumbers): void {
     const few = this.#few;
     if (values === undefined) {
-      eachRow(grouped, (_, group) => this.#add(group, least, 1));
+      eachRow(grouped, (_, group) => this.add(group, least, 1));
       return;
     }
     if (this.#size > FEW) {
@@ -63,21 +63,22 @@ export class Histograms {
   /** The same where there are more groups than are counted in place. */
   #noteRows({ rows, count, groups, runs }: GroupedRows, values: PackedValues, least: number): void {
     for (let i = 0; runs === undefined && i < count; i++) {
-      this.#add(groups[i] as number, (values[rows[i] as number] as number) + least, 1);
+      this.add(groups[i] as number, (values[rows[i] as number] as number) + least, 1);
     }
     for (const { from, to, group } of runs ?? []) {
-      for (let i = from; i < to; i++) this.#add(group, (values[rows[i] as number] as number) + least, 1);
+      for (let i = from; i < to; i++) this.add(group, (values[rows[i] as number] as number) + least, 1);
     }
   }
 
   /** Adds a histogram's stretch of pairs of bucket and count. */
   addPairs(group: number, pairs: Uint32Array, from: number, to: number): void {
     for (let pair = from; pair < to; pair++) {
-      this.#add(group, pairs[pair * 2] as number, pairs[pair * 2 + 1] as number);
+      this.add(group, pairs[pair * 2] as number, pairs[pair * 2 + 1] as number);
     }
   }
 
-  #add(group: number, bucket: number, count: number): void {
+  /** Counts in a bucket of a group. */
+  add(group: number, bucket: number, count: number): void {
     if (group >= FEW) {
       this.#note(group, bucket, count);
       return;

@@ -2,6 +2,7 @@
 import { Accumulator, AT, MONEY } from './accumulator.ts';
 import { Blobs } from './blobs.ts';
 import { HOUR_MS } from './buckets.ts';
+import type { FirstTokenTotals, PackedFirstTokens } from './first-token-totals.ts';
 import type { TextHash } from './hash.ts';
 import type { Histograms, PackedHistograms } from './histograms.ts';
 import { MoneyColumn } from './money-column.ts';
@@ -31,7 +32,7 @@ interface Column {
 export class RollupBuilder {
   readonly #hash: TextHash;
   readonly #scratch = new Scratch();
-  readonly #totals = new Accumulator();
+  readonly #totals = new Accumulator(true, true);
   readonly #keys: readonly TextName[];
   readonly #values: readonly ValueTable[];
   /** For each column: what came before it and its value make a number. */
@@ -147,6 +148,9 @@ export class RollupBuilder {
     for (const [i, name] of MONEY.entries()) {
       numbers[name] = encodeNumbers((money[i] as MoneyColumn).values, count, blobs);
     }
+    const firstTokens = (this.#totals.firstTokens as FirstTokenTotals).of(order);
+    for (const [name, values] of firstTokenColumns(firstTokens))
+      numbers[name] = encodeNumbers(values, count, blobs);
     const [largeCost, largeSaved, largeSemanticSaved] = money.map((column) => column.large(places));
     const head: SegmentHead = {
       count,
@@ -157,6 +161,9 @@ export class RollupBuilder {
       ...(largeSaved?.length ? { largeSaved } : {}),
       ...(largeSemanticSaved?.length ? { largeSemanticSaved } : {}),
       histograms: blobs.add(histogramBytes((this.#totals.latencies as Histograms).of(order))),
+      ...(firstTokens.times.buckets.length > 0
+        ? { firstTokenTimes: blobs.add(histogramBytes(firstTokens.times)) }
+        : {}),
     };
     return {
       head: { ...head, checksums: blobs.checksums },
@@ -191,6 +198,14 @@ export class RollupBuilder {
     }
     return heads;
   }
+}
+
+function firstTokenColumns({ calls, us, unknown }: PackedFirstTokens) {
+  return [
+    ['firstTokens', calls],
+    ['firstTokenUs', us],
+    ['firstTokenUnknown', unknown],
+  ] as const;
 }
 
 function histogramBytes({ starts, buckets, counts }: PackedHistograms): Uint8Array {

@@ -1,6 +1,7 @@
 // Roll-ups as they cross between threads: typed arrays, and each text once.
 import { type Accumulator, AT, MONEY, STRIDE } from './accumulator.ts';
 import type { AggregatePlan } from './aggregate-plan.ts';
+import type { PackedFirstTokens } from './first-token-totals.ts';
 import type { PackedHistograms } from './histograms.ts';
 
 export interface RollupRows {
@@ -14,6 +15,7 @@ export interface RollupRows {
   readonly large: ReadonlyMap<number, bigint>;
   /** Null: not requested. */
   readonly latencies: PackedHistograms | null;
+  readonly firstTokens: PackedFirstTokens | null;
   readonly unique: Int32Array | null;
   readonly allGroups: number;
   readonly allUnique: number;
@@ -54,6 +56,7 @@ export function sumRows(
     ...totalsOf(page, accumulator),
     buckets: Float64Array.from(page, (group) => groups.bucketOf(group)),
     latencies: accumulator.latencies?.of(page) ?? null,
+    firstTokens: accumulator.firstTokens?.of(page) ?? null,
     unique: unique ? Int32Array.from(page, (group) => unique[group] as number) : null,
     allGroups: all.groups,
     allUnique: all.unique,

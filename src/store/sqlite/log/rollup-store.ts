@@ -1,12 +1,20 @@
 // The port's aggregations, over the reading worker.
 import { setImmediate } from 'node:timers/promises';
-import type { Histogram, LogAggregate, LogAggregateRow, LogRollups } from '../../log/aggregation.ts';
+import type {
+  FirstTokens,
+  Histogram,
+  LogAggregate,
+  LogAggregateRow,
+  LogRollups,
+} from '../../log/aggregation.ts';
 import { checkAggregation } from '../../log/aggregation-checks.ts';
 import { checkLogFilter } from '../../log-filter.ts';
 import type { LogStore } from '../../log-store.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import { AT, STRIDE } from './accumulator.ts';
 import { scopeOf } from './entries.ts';
+import type { PackedFirstTokens } from './first-token-totals.ts';
+import type { PackedHistograms } from './histograms.ts';
 import type { LogReaderCall } from './protocol.ts';
 import type { RollupRows } from './rollup-rows.ts';
 
@@ -67,6 +75,7 @@ class RowTotals implements LogRollups {
   rescued: number;
   firstSeen: number;
   lastSeen: number;
+  declare readonly firstTokens?: FirstTokens;
 
   constructor(found: RollupRows, row: number) {
     const { totals } = found;
@@ -90,6 +99,7 @@ class RowTotals implements LogRollups {
     this.rescued = totals[at + AT.rescued] as number;
     this.firstSeen = totals[at + AT.firstSeen] as number;
     this.lastSeen = totals[at + AT.lastSeen] as number;
+    if (found.firstTokens !== null) this.firstTokens = firstTokensAt(found.firstTokens, row);
   }
 
   get latencies(): Map<number, number> {
@@ -101,17 +111,33 @@ class RowTotals implements LogRollups {
 
   get histogram(): Histogram {
     const { latencies } = this.#found;
-    const row = this.#row;
-    return {
-      forEach(each) {
-        if (latencies === null) return;
-        const { starts, buckets, counts } = latencies;
-        const until = starts[row + 1] as number;
-        for (let at = starts[row] as number; at < until; at++)
-          each(counts[at] as number, buckets[at] as number);
-      },
-    };
+    return latencies === null ? NOTHING : histogramAt(latencies, this.#row);
   }
+}
+
+const NOTHING: Histogram = { forEach() {} };
+
+function histogramAt({ starts, buckets, counts }: PackedHistograms, row: number): Histogram {
+  return {
+    forEach(each) {
+      const until = starts[row + 1] as number;
+      for (let at = starts[row] as number; at < until; at++)
+        each(counts[at] as number, buckets[at] as number);
+    },
+  };
+}
+
+function firstTokensAt({ calls, us, unknown, times }: PackedFirstTokens, row: number): FirstTokens {
+  return {
+    calls: calls[row] as number,
+    us: us[row] as number,
+    unknown: unknown[row] as number,
+    get times() {
+      const map = new Map<number, number>();
+      histogramAt(times, row).forEach((count, bucket) => void map.set(bucket, count));
+      return map;
+    },
+  };
 }
 
 function moneyAt({ totals, large }: RollupRows, place: number): bigint {

@@ -120,6 +120,12 @@ export class SegmentBuilder {
     numbers.latencyMs[row] = latencyMs;
     numbers.latencyUs[row] = us;
     numbers.latencyBucket[row] = latencyBucket(us);
+    const firstTokenMs = t[17];
+    if (firstTokenMs !== null) {
+      const firstUs = Math.round(firstTokenMs * 1000);
+      numbers.firstTokenUs[row] = firstUs;
+      numbers.firstTokenBucket[row] = latencyBucket(firstUs) + 1;
+    }
     if (us / 1000 !== latencyMs) this.#fractions = true;
     if (usage) {
       numbers.promptTokens[row] = usage[0];

@@ -14,17 +14,18 @@ export type TextName = (typeof TEXT_COLUMNS)[number];
 
 /**
  * Columns of numbers: `time` in Unix milliseconds, `seq` is the place in the order of arrival, `latencyMs` is there when
- * it is not `latencyUs` / 1000, money is in 1e-12 USD where a number holds it exactly.
+ * it is not `latencyUs` / 1000, `firstTokenBucket` is 0 without a first token and else one above `latencyBucket`, money is in 1e-12 USD where a number holds it exactly.
  */
 export const NUMBER_COLUMNS = [
   ...(['time', 'seq', 'latencyUs', 'latencyMs', 'latencyBucket', 'promptTokens'] as const),
-  ...(['completionTokens', 'totalTokens', 'cost', 'saved'] as const),
+  ...(['completionTokens', 'totalTokens', 'cost', 'saved', 'firstTokenUs', 'firstTokenBucket'] as const),
 ];
 
 /** Columns that roll-ups have in addition to those, named after what they hold. */
 export const SUM_COLUMNS = [
   ...(['requests', 'successes', 'errors', 'cacheHits', 'semanticHits', 'cacheLatencyUs'] as const),
-  ...(['semanticSaved', 'retried', 'rescued', 'firstSeen', 'lastSeen'] as const),
+  ...(['semanticSaved', 'retried', 'rescued', 'firstSeen', 'lastSeen', 'firstTokens'] as const),
+  ...(['firstTokenUnknown'] as const),
 ];
 export type NumberName = (typeof NUMBER_COLUMNS)[number] | (typeof SUM_COLUMNS)[number];
 
@@ -51,4 +52,6 @@ export interface SegmentHead {
   readonly checksums?: readonly number[];
   /** For roll-ups: where each row's histogram begins (and the last one ends), then pairs of bucket and count. */
   readonly histograms?: Place;
+  /** The same of times to first token. Roll-ups of earlier versions have none. */
+  readonly firstTokenTimes?: Place;
 }

@@ -275,8 +275,10 @@ export class Segment {
   }
 
   /** For roll-ups: where each row's histogram begins, and pairs of bucket and count. */
-  histograms(scratch: Scratch): { readonly starts: Uint32Array; readonly pairs: Uint32Array } {
-    const [offset, length] = this.head.histograms as Place;
+  histograms(
+    scratch: Scratch,
+    [offset, length]: Place = this.head.histograms as Place,
+  ): { readonly starts: Uint32Array; readonly pairs: Uint32Array } {
     const buffer = scratch.bytes('histograms', length);
     this.#source.read(offset, new Uint8Array(buffer, 0, length));
     const starts = new Uint32Array(buffer, 0, this.count + 1);
