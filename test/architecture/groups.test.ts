@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { entries, groups } from '../support/together/groups.ts';
+import { entries, groups, LONGEST, nameOf } from '../support/together/groups.ts';
 import { ROOT } from './tools.ts';
 
 const all = globSync('test/**/*.test.ts', { cwd: ROOT }).map((path) => join(ROOT, path));
@@ -22,4 +22,8 @@ test('each group has its entry, and each entry its group', (t) => {
 
 test('a file that needs a process of its own gets it', (t) => {
   t.true(entries().includes(join(ROOT, 'test', 'lib', 'memory.test.ts')));
+});
+
+test('what takes longest begins first, in its order', (t) => {
+  t.deepEqual(entries().slice(0, LONGEST.length).map(nameOf), [...LONGEST]);
 });

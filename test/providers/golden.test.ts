@@ -3,12 +3,10 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import { GoldenCase } from './support/golden.ts';
-import { pieces, seeded } from './support/random.ts';
+import { cuts, pieces, seeded } from './support/random.ts';
 
 const ROOT = path.join(import.meta.dirname, 'golden');
 const ROUNDS = 40;
-/** Streams are cut in two behind each of so many first bytes. */
-const EACH_BYTE = 4096;
 
 for (const dialect of readdirSync(ROOT)) {
   for (const name of readdirSync(path.join(ROOT, dialect))) {
@@ -31,7 +29,7 @@ for (const dialect of readdirSync(ROOT)) {
           t.deepEqual(golden.stream(cut), whole, `cut with seed ${round}`);
         }
         const told = JSON.stringify(whole);
-        for (let at = 1; at < Math.min(bytes.length, EACH_BYTE); at += 1) {
+        for (const at of cuts(bytes)) {
           const cut = golden.stream([bytes.subarray(0, at), bytes.subarray(at)]);
           if (JSON.stringify(cut) !== told) t.deepEqual(cut, whole, `cut behind byte ${at}`);
         }

@@ -3,6 +3,8 @@
 // that serves calls.
 import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter } from 'node:events';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { idleProcess } from '../../lib/background-thread.ts';
 import { giveMemoryBackWhenIdle } from '../../lib/idle-memory.ts';
@@ -23,8 +25,7 @@ export class ReaderProcess extends EventEmitter {
     const child = fork(fileURLToPath(entry), [], {
       execArgv: FLAGS,
       serialization: 'advanced',
-      // It gets none of the gateway's environment.
-      env: {},
+      env: ownEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#child = child;
@@ -49,6 +50,16 @@ export class ReaderProcess extends EventEmitter {
       child.kill('SIGKILL');
     });
   }
+}
+
+/**
+ * Nothing of the gateway's environment: only the folder of compiled modules, where this process has one, which saves
+ * more than half of the CPU of a start.
+ */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  // It names the engine's own folder in the one that was given.
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
 /** The other side: begins with the setup, and ends with the process that started it. */

@@ -11,6 +11,7 @@ const FOLDER = fileURLToPath(TESTS);
 const PARTS: Readonly<Record<string, number>> = {
   access: 3,
   checks: 1,
+  cli: 1,
   clients: 1,
   contract: 4,
   cves: 1,
@@ -37,6 +38,41 @@ const ALONE: Readonly<Record<string, string>> = {
   'telemetry/off': 'looks at the modules that its process loads',
 };
 
+/**
+ * What takes longest begins first, so that no core rests at the end: paths as `nameOf` gives them, by the time that they
+ * take in a run of all.
+ */
+export const LONGEST: readonly string[] = [
+  'groups/store-3',
+  'groups/clients-1',
+  'groups/small',
+  'clients/generated',
+  'groups/store-2',
+  'groups/edge-1',
+  'groups/ledger-2',
+  'groups/store-1',
+  'groups/ledger-1',
+  'groups/contract-4',
+  'groups/mcp-1',
+  'groups/edge-2',
+  'groups/access-2',
+  'groups/ledger-3',
+  'groups/contract-2',
+  'console/every-page',
+  'groups/contract-3',
+  'groups/access-3',
+  'docs/guides',
+  'groups/mcp-2',
+  'groups/contract-1',
+  'ledger-proof/ledger-proof',
+  'groups/access-1',
+  'groups/cves-1',
+  'console/console',
+  'console/steering',
+  'build/package',
+  'groups/cli-1',
+];
+
 /** The test files of each group by the group's name. */
 export function groups(): Map<string, string[]> {
   const found = new Map<string, string[]>([['small', SMALL.flatMap(filesIn)]]);
@@ -60,17 +96,23 @@ export function filesOf(entry: string): string[] {
   return files;
 }
 
-/** What ava is to be given for all tests: the groups' entries, and the files that are in no group. */
+/** What ava is given for all tests, the longest first: the groups' entries, and the files that are in no group. */
 export function entries(): string[] {
   const grouped = groups();
   const inside = new Set([...grouped.values()].flat());
   const single = globSync('*/**/*.test.ts', { cwd: FOLDER })
     .filter((path) => !path.startsWith(`groups${sep}`))
     .map((path) => join(FOLDER, path));
-  return [
+  const all = [
     ...[...grouped.keys()].map((name) => join(FOLDER, 'groups', `${name}.test.ts`)),
     ...single.filter((path) => !inside.has(path)).sort(),
   ];
+  return all.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+function placeOf(path: string): number {
+  const place = LONGEST.indexOf(nameOf(path));
+  return place === -1 ? LONGEST.length : place;
 }
 
 /** A file's path below the tests without `.test.ts`, with slashes. */
