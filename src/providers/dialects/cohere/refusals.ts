@@ -1,7 +1,6 @@
 // What a chat completion may ask for and Cohere's chat cannot express. What would change the answer is refused by name;
 // what would not (`store`, `metadata`, `user`, `prediction`, a speaker's `name`) is left out.
-import type { CreateChatCompletionRequest } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import { type Violation, validationFailed } from '../../../lib/errors.ts';
+import { refusing } from '../inexpressible.ts';
 import type { LeftOut } from '../left-out.ts';
 
 /** What would not change the answer. */
@@ -16,24 +15,15 @@ export const LEFT_OUT: LeftOut = [
 ];
 
 /** @throws GatewayError `validation_failed` with every member that cannot be expressed. */
-export function refuseInexpressible(request: CreateChatCompletionRequest): void {
-  const violations: Violation[] = [];
-  const refuse = (field: string, is: boolean, message = 'is not supported by this provider'): void => {
-    if (is) violations.push({ field, rule: 'unsupported', message });
-  };
-  refuse('n', (request.n ?? 1) > 1, 'must be 1: this provider gives one answer');
-  refuse('top_logprobs', (request.topLogprobs ?? 0) > 0);
-  refuse('logit_bias', Object.keys(request.logitBias).length > 0);
-  refuse('audio', request.audio !== undefined);
-  refuse(
-    'modalities',
-    request.modalities.some((kind) => kind !== 'text'),
-    'must be ["text"]',
-  );
-  refuse('web_search_options', request.webSearchOptions !== undefined);
-  refuse('parallel_tool_calls', request.parallelToolCalls === false, 'cannot be false with this provider');
-  refuse('verbosity', (request.verbosity ?? 'medium') !== 'medium');
-  refuse('functions', request.functions.length > 0, 'use tools instead');
-  refuse('function_call', request.functionCall !== undefined, 'use tool_choice instead');
-  if (violations.length > 0) throw validationFailed(violations);
-}
+export const refuseInexpressible = refusing({
+  n: true,
+  top_logprobs: true,
+  logit_bias: true,
+  audio: true,
+  modalities: { message: 'must be ["text"]' },
+  web_search_options: true,
+  parallel_tool_calls: true,
+  verbosity: true,
+  functions: true,
+  function_call: true,
+});

@@ -1,18 +1,12 @@
 // Azure AI Foundry's dialect: OpenAI's wire, or Anthropic's where the resource's address says so.
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  CreateChatCompletionRequest,
-} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { Dialect, MessageJson, StreamingOperation, Target } from '../../dialect.ts';
+import type { Dialect, MessageJson, Target } from '../../dialect.ts';
 import { isAnthropicFoundry } from '../../options/azure.ts';
 import { sentHeaders } from '../../options/sent.ts';
 import { createAnthropicDialect } from '../anthropic/index.ts';
 import { createOpenAiDialect } from '../openai/index.ts';
+import type { Chat } from '../translated-chat.ts';
 
 const VERSION = Object.freeze(['anthropic-version', '2023-06-01']);
-
-type Chat = StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk>;
 
 /** The dialect of Azure AI Foundry. */
 export function createFoundryDialect(json: MessageJson): Dialect {

@@ -1,17 +1,16 @@
 // Chat completions (Oracle Cloud API reference, "Chat").
 import type { JsonObject } from '@bufbuild/protobuf';
 import {
-  type ChatCompletion,
-  type ChatCompletionChunk,
   type CreateChatCompletionRequest,
   CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
-import type { MessageJson, Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
+import type { MessageJson, Outbound, TranslationContext } from '../../dialect.ts';
 import { given } from '../../json-object.ts';
 import { pathSegment } from '../../path-segment.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
 import { type LeftOut, tellLeftOut } from '../left-out.ts';
+import { type Chat, wantsUsage } from '../translated-chat.ts';
 import { cohereRequest, isCohere } from './cohere.ts';
 import { chatRequest } from './request.ts';
 import { readCompletion } from './response.ts';
@@ -33,15 +32,13 @@ const JSON_TYPES = Object.freeze(['content-type', 'application/json', 'accept', 
 const SSE_TYPES = Object.freeze(['content-type', 'application/json', 'accept', 'text/event-stream']);
 
 /** The operation over the given JSON. */
-export function chat(
-  json: MessageJson,
-): StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk> {
+export function chat(json: MessageJson): Chat {
   return {
     request: (request, context) => call(request, context, false),
     response: (body, request, context) => readCompletion(json, body, context, request.model ?? ''),
     streamRequest: (request, context) => call(request, context, true),
     stream: (request, context) => new OracleStream(json, context, request),
-    wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),
+    wholeAsChunks: (answer, request) => chatAsChunks(answer, wantsUsage(request)),
   };
 }
 

@@ -1,12 +1,8 @@
 // Chat completions by the wire of the model's maker: generateContent, Anthropic's Messages and Mistral's chat over
 // rawPredict, and chat completions as they are.
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  CreateChatCompletionRequest,
-} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { CreateChatCompletionRequest } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { mistralAi } from '../../catalog/mistral-ai.ts';
-import type { MessageJson, Outbound, StreamingOperation, Target, TranslationContext } from '../../dialect.ts';
+import type { MessageJson, Outbound, Target, TranslationContext } from '../../dialect.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
 import { chat as anthropicChat } from '../anthropic/chat.ts';
 import { LEFT_OUT as ANTHROPIC_LEFT_OUT } from '../anthropic/refusals.ts';
@@ -16,9 +12,8 @@ import { LEFT_OUT as GEMINI_LEFT_OUT } from '../gemini/refusals.ts';
 import { generateCall } from '../gemini/request.ts';
 import { tellLeftOut } from '../left-out.ts';
 import { chat as openAiChat } from '../openai/chat.ts';
+import { type Chat, wantsUsage } from '../translated-chat.ts';
 import { rawPredictPath, type ServedModel, servedModel, type Wire } from './served-model.ts';
-
-type Chat = StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk>;
 
 /** Anthropic's API of Vertex AI ("Use Anthropic's Claude models"): the version is a member of the body. */
 export const ANTHROPIC_VERSION = 'vertex-2023-10-16';
@@ -52,7 +47,7 @@ export function chat(json: MessageJson): Chat {
     streamRequest: (request, context) => call(request, context, true),
     response: (body, request, context) => wireOf(request).response(body, request, context),
     stream: (request, context) => wireOf(request).stream(request, speakingOf(request, context)),
-    wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),
+    wholeAsChunks: (answer, request) => chatAsChunks(answer, wantsUsage(request)),
   };
 }
 
