@@ -1,6 +1,7 @@
 // The MCP gateway's data plane, put together. Its tool calls go through the transport of all calls, which is made later.
 import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import { guardrailDefaultsOf } from '../access/guardrail-defaults.ts';
+import { ChangedToolMarks } from '../access/mcp/mark-changed-tools.ts';
 import { admission, isStillValid } from '../access/still-valid.ts';
 import type { CompiledDocument } from '../admin/mcp-openapi/compile-document.ts';
 import type { Call } from '../call/call.ts';
@@ -45,6 +46,14 @@ export function openMcp(
   const { mcp: replica, guardrails } = replicas;
   const { secrets, pipeline } = opened;
   const oauth = openMcpOauth(base, identity, replicas, opened);
+  const defaultsOf = guardrailDefaultsOf(directory);
+  const marks = new ChangedToolMarks({
+    replica,
+    documents: stores.documents,
+    systemChanges: identity.auditLog.systemChanges,
+    now: Date.now,
+    failed: (error) => log.warn({ err: error }, 'a changed description of an MCP tool could not be stored'),
+  });
   const connectTimeoutMs = settings.mcpConnectMs;
   const dialer =
     connectTimeoutMs === USUAL_CONNECT_MS ? common : createDialer({ ...egress, connectTimeoutMs });
@@ -78,9 +87,11 @@ export function openMcp(
     secrets,
     auth: storedAuth({ ...oauth, publicUrl }),
     tasks: new TaskIds(stores.hashSecret),
+    checksResults: (server) => server.checksResults || (defaultsOf(server)?.output.length ?? 0) > 0,
     bounds,
     searchesTools: settings.mcpToolSearch,
     secret: stores.hashSecret,
+    bodies: callBooks,
     callTool,
     admit,
     isStillValid: (call) => {
@@ -95,12 +106,11 @@ export function openMcp(
   const guards = toolGuards({
     runner: pipeline.checks.runner,
     find: (tenant, id) => guardrails.find(tenant, id),
-    defaultsOf: guardrailDefaultsOf(directory),
+    defaultsOf,
   });
   return {
     gateway,
     service: mcpService({
-      bodies: callBooks,
       guards,
       fromRpc: (request, call) => gateway.fromRpc(request, call),
     }),
@@ -116,6 +126,7 @@ export function openMcp(
       callOwn = ownOperationCaller(settings.mcpOperations, routes, made);
     },
     async close(): Promise<void> {
+      marks.close();
       if (dialer !== common) await dialer.close();
     },
   };

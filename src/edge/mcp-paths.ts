@@ -1,4 +1,5 @@
 // The paths of the MCP gateway: `/<server>/mcp`, `/<workspace>/<server>/mcp`, `/mcp`, and their OAuth metadata.
+import { RESERVED_SLUGS } from '../access/mcp/mcp-collections.ts';
 
 /** What a path asks for. */
 export interface McpPath {
@@ -15,11 +16,7 @@ export interface McpPath {
 
 const PROTOCOL = /^(?:\/([^/?]{1,300}))?(?:\/([^/?]{1,300}))?\/mcp\/?$/;
 const METADATA = '/.well-known/oauth-protected-resource';
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
-/** First parts of other paths of the gateway. */
-const RESERVED = new Set([
-  ...['oauth', 'admin', 'docs', 'mcp', 'proxy', 'console', 'v1', 'v2', 'v1beta', 'exports', '.well-known'],
-]);
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}$/;
 
 /**
  * Undefined for any other path.
@@ -46,7 +43,7 @@ function named(
   const [first, second] = [plain(match[1]), plain(match[2])];
   if (first === false || second === false) return undefined;
   const isOwn = hasOperations && first === 'admin' && second === undefined;
-  if (first !== undefined && RESERVED.has(first.toLowerCase()) && !isOwn) return undefined;
+  if (first !== undefined && RESERVED_SLUGS.has(first.toLowerCase()) && !isOwn) return undefined;
   const [workspace, slug] = second === undefined ? [undefined, first] : [first, second];
   const tools = query === '' ? undefined : new URLSearchParams(query).get('tools');
   const searchesTools = typeof tools === 'string' && Object.hasOwn(TOOLS, tools) ? TOOLS[tools] : undefined;

@@ -46,6 +46,8 @@ export interface McpDeps {
   readonly secrets: Pick<Secrets, 'resolve' | 'hostsOf'>;
   readonly auth: UpstreamAuth;
   readonly tasks: TaskIds;
+  /** Whether guardrails check results of any of a server's tools. */
+  readonly checksResults: (server: McpServer) => boolean;
   readonly bounds: McpBounds;
   /** 32 bytes, the same for all instances. */
   readonly secret: Uint8Array;

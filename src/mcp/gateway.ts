@@ -16,6 +16,8 @@ import { CALL_TOOL, calledParams, SEARCH_TOOLS } from './all/search.ts';
 import { factsOf } from './bridge/client-session.ts';
 import { declaresUrl } from './bridge/url-questions.ts';
 import { attachContext, frameOf, type ToolCallContext } from './calls/call-context.ts';
+import type { BodyRules } from './calls/kept-bodies.ts';
+import { noteCall } from './calls/note-call.ts';
 import type { McpDeps } from './deps.ts';
 import { liveSwitches } from './live-switches.ts';
 import { ListChanges } from './notices/list-changes.ts';
@@ -67,6 +69,7 @@ export interface GatewayDeps extends McpDeps {
   readonly callOwn: (outer: Call, request: OwnRequest, signal: AbortLike) => Promise<OwnAnswer>;
   /** Whether tools of the endpoint of all servers are searched where the client does not say. */
   readonly searchesTools: boolean;
+  readonly bodies: BodyRules;
   /** Counts, limits and logs a tool call, and makes it. */
   readonly callTool: (call: Call, request: CallToolRequest) => Promise<AsyncIterable<CallToolResponse>>;
   /** Whether the caller may use MCP. @throws GatewayError forbidden */
@@ -80,6 +83,8 @@ export interface GatewayDeps extends McpDeps {
 
 /** The revision whose clients may open an address that an error names (-32042). */
 const OPENS_BY_ERROR = '2025-11-25';
+
+const MOST_NAME = 1024;
 
 const JSON_HEADERS = [['content-type', 'application/json']] as const;
 
@@ -119,14 +124,17 @@ export class McpGateway {
   async serve(request: McpRequest): Promise<McpReply> {
     let id: RpcRequest['id'] | null = null;
     let told: Told | undefined;
+    let principal: Principal | undefined;
+    let given: RpcMessage | undefined;
     try {
-      const principal = this.#principal(request);
+      principal = this.#principal(request);
       const server = this.#server(principal, request);
       if (request.verb !== 'POST') return await this.#withoutMessage(request, principal, server);
       const { message, text } = await readBody(
         request.body ?? new Uint8Array(),
         this.#deps.bounds.messageBytes,
       );
+      given = message;
       if ('id' in message) id = message.id;
       const asked = await this.#asked(request, principal, server, message, text);
       told = asked;
@@ -136,8 +144,43 @@ export class McpGateway {
       checkVisible(asked.server, own);
       return this.#reply(request, asked, this.#noticed(asked, await this.#post(asked)), id);
     } catch (thrown) {
-      return this.#failed(thrown, id, told);
+      const message = given ?? (await this.#unread(request, principal));
+      if (message !== undefined && 'id' in message) id = message.id;
+      return this.#failed(await this.#refused(request, principal, message, thrown), id, told);
     }
+  }
+
+  /** The message of a request that was refused before it was read; undefined: there is none that can be read. */
+  async #unread({ body }: McpRequest, principal: Principal | undefined): Promise<RpcMessage | undefined> {
+    if (principal === undefined || body === undefined) return undefined;
+    try {
+      return (await readBody(body, this.#deps.bounds.messageBytes)).message;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** A tool call that was refused before it was counted: it is counted and logged, too. @returns why it is refused */
+  async #refused(
+    { call, slug }: McpRequest,
+    principal: Principal | undefined,
+    message: RpcMessage | undefined,
+    thrown: unknown,
+  ): Promise<unknown> {
+    if (principal === undefined || message === undefined || call.record.mcp !== undefined) return thrown;
+    if (!isRequest(message) || message.method !== 'tools/call' || !isToolName(message.params?.name))
+      return thrown;
+    const run = (): never => {
+      throw thrown;
+    };
+    const server = this.#all.standIn(principal, slug);
+    const context = { server, request: message, host: '', answer: undefined, refusal: thrown, run };
+    try {
+      await this.#counted(call, message, message.params.name, context);
+    } catch (own) {
+      return own;
+    }
+    return thrown;
   }
 
   /** A message as it goes on: as it came, or as it was before the user was asked to connect. */
@@ -316,8 +359,8 @@ export class McpGateway {
   async #toolCall(request: McpRequest, asked: Asked & { readonly message: RpcRequest }): Promise<McpReply> {
     const { message, headers } = asked;
     const { name, arguments: args } = message.params ?? {};
-    if (typeof name !== 'string' || name === '' || name.length > 1024)
-      throw fail('validation_failed', 'Invalid params: name must be a text of 1 to 1024 characters');
+    if (!isToolName(name))
+      throw fail('validation_failed', `Invalid params: name must be a text of 1 to ${MOST_NAME} characters`);
     const isSearched = asked.searchesTools && AllServers.isStandIn(asked.server);
     if (isSearched && name === CALL_TOOL) return this.#toolCall(request, withCalled(asked));
     const isSearch = isSearched && name === SEARCH_TOOLS;
@@ -341,17 +384,7 @@ export class McpGateway {
         return relayed;
       },
     };
-    const input = create(CallToolRequestSchema, { server: server.slug, tool });
-    request.call.bodyBytes = 0;
-    request.call.record.mcp = {
-      method: message.method,
-      tool,
-      requestId: message.id,
-      protocolVersion: headers.plain('mcp-protocol-version'),
-      sessionId: asked.era === 'legacy' ? headers.plain('mcp-session-id') : undefined,
-      errorType: undefined,
-    };
-    const messages = await this.#deps.callTool(request.call, attachContext(input, context));
+    const messages = await this.#counted(request.call, message, tool, context);
     const answer = context.answer ?? { status: 202, headers: [], body: undefined };
     const body = typeof answer.body === 'string' ? await onlyText(messages) : framesIn(messages);
     return this.#reply(
@@ -361,6 +394,18 @@ export class McpGateway {
       message.id,
       server,
     );
+  }
+
+  /** Through the operation that counts, limits and logs tool calls. */
+  #counted(
+    call: Call,
+    message: RpcRequest,
+    tool: string,
+    context: ToolCallContext,
+  ): Promise<AsyncIterable<CallToolResponse>> {
+    noteCall(call, message, context.server.slug, tool, this.#deps.bodies);
+    const input = create(CallToolRequestSchema, { server: context.server.slug, tool });
+    return this.#deps.callTool(call, attachContext(input, context));
   }
 
   async #target({ server, principal, headers, call }: AskedWithout): Promise<Target> {
@@ -444,6 +489,10 @@ function noServer(): McpError {
     status: 404,
     data: { reason: 'not_found' },
   });
+}
+
+function isToolName(name: unknown): name is string {
+  return typeof name === 'string' && name !== '' && name.length <= MOST_NAME;
 }
 
 function notAllowed(): McpError {

@@ -18,7 +18,8 @@ export function liveSwitches(
   };
   return {
     isEnabled: (type, name, other) => now()?.isEnabled(type, name, other) ?? false,
-    pinOf: (type, name) => now()?.pinOf(type, name),
+    pinOf: (tool) => now()?.pinOf(tool),
+    saw: (tool, item) => now()?.saw(tool, item),
     get holdsChanged() {
       return now()?.holdsChanged ?? false;
     },

@@ -1,6 +1,5 @@
 // What a caller may see of a server, and what it may call: the switches of the integration and of the server, and the
 // pins of tool descriptions. Asked for every message, so that a change holds in open sessions at once.
-import { capabilityHash } from '../access/mcp/capability-hash.ts';
 import type { CapabilityType } from '../access/mcp/mcp-collections.ts';
 import type { McpServer } from '../access/mcp/mcp-server.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
@@ -9,7 +8,7 @@ import { matchesTemplate, sameUri } from './uris.ts';
 import { isObject, type JsonObject, type RpcMessage } from './wire/json-rpc.ts';
 
 /** A server whose capabilities are switched. */
-export type Switched = Pick<McpServer, 'isEnabled' | 'pinOf' | 'holdsChanged' | 'capabilities'>;
+export type Switched = Pick<McpServer, 'isEnabled' | 'pinOf' | 'saw' | 'holdsChanged' | 'capabilities'>;
 
 /** Lists by the method that asks for them. */
 export const LISTS: Readonly<Record<string, { readonly member: string; readonly type: CapabilityType }>> = {
@@ -22,8 +21,16 @@ export const LISTS: Readonly<Record<string, { readonly member: string; readonly 
 /** Items of one page of a list. */
 export const MOST_ITEMS = 10_000;
 
-/** The list without what is hidden; `cacheScope` is private wherever the revision has it. */
-export function filteredList(server: Switched, method: string, result: JsonObject): JsonObject {
+/**
+ * The list without what is hidden; `cacheScope` is private wherever the revision has it.
+ * @param isLive as the server answered it just now; else as it is stored
+ */
+export function filteredList(
+  server: Switched,
+  method: string,
+  result: JsonObject,
+  isLive = true,
+): JsonObject {
   const list = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
   if (list === undefined) return result;
   const items = result[list.member];
@@ -31,27 +38,26 @@ export function filteredList(server: Switched, method: string, result: JsonObjec
     throw fail('upstream_garbage', `the MCP server answered ${method} without a list`);
   if (items.length > MOST_ITEMS)
     throw fail('upstream_garbage', `the MCP server answered ${method} with more than ${MOST_ITEMS} items`);
-  const shown = items.filter((item) => isObject(item) && isShown(server, list.type, item));
+  const shown = items.filter((item) => isObject(item) && isListed(server, list.type, item, isLive));
   const scope = 'cacheScope' in result || 'ttlMs' in result ? { cacheScope: 'private' } : {};
   return { ...result, [list.member]: shown, ...scope };
 }
 
-/** Whether an item of a list is offered, as the server describes it now. */
-export function isShown(server: Switched, type: CapabilityType, item: JsonObject): boolean {
+/** Whether an item of a list is offered; a tool's description is noted. */
+function isListed(server: Switched, type: CapabilityType, item: JsonObject, isLive: boolean): boolean {
+  if (type !== 'tool') return isShown(server, type, item);
+  const { name } = item;
+  if (typeof name !== 'string') return false;
+  if (isLive) server.saw(name, item as StoredObject);
+  return isToolCallable(server, name);
+}
+
+function isShown(server: Switched, type: CapabilityType, item: JsonObject): boolean {
   const name = nameOf(type, item);
   if (name === undefined) return false;
   const other = typeof item.name === 'string' && item.name !== name ? item.name : undefined;
   if (type === 'resource') return isResourceShown(server, name, other);
-  if (!server.isEnabled(type, name, other)) return false;
-  return type !== 'tool' || !isHeld(server, name, item);
-}
-
-/** A changed description is held back until it is accepted, where the integration asks for that. */
-function isHeld(server: Switched, name: string, item: JsonObject): boolean {
-  if (!server.holdsChanged) return false;
-  const pin = server.pinOf('tool', name);
-  if (pin === undefined) return false;
-  return pin.pinned !== capabilityHash('tool', name, item as StoredObject);
+  return server.isEnabled(type, name, other);
 }
 
 function nameOf(type: CapabilityType, item: JsonObject): string | undefined {
@@ -59,10 +65,10 @@ function nameOf(type: CapabilityType, item: JsonObject): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Whether a tool may be called by what is stored of it. */
+/** Whether a tool is offered. A description that changed is held back until it is accepted, where the integration asks for that. */
 export function isToolCallable(server: Switched, name: string): boolean {
   if (!server.isEnabled('tool', name)) return false;
-  const pin = server.holdsChanged ? server.pinOf('tool', name) : undefined;
+  const pin = server.holdsChanged ? server.pinOf(name) : undefined;
   return pin === undefined || pin.pinned === pin.hash;
 }
 

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { CapabilityType } from './mcp-collections.ts';
 
-/** Members that neither a model reads nor a client acts on. */
-const UNREAD: ReadonlySet<string> = new Set(['_meta', 'icons', 'size']);
+/** Members that no model reads; `execution` stands in lists of one revision alone. */
+const UNREAD: ReadonlySet<string> = new Set(['_meta', 'icons', 'size', 'execution']);
 
 /**
  * The hash of a capability, whatever the order of its members.
@@ -16,6 +16,34 @@ export function capabilityHash(type: CapabilityType, name: string, described: Js
     Object.entries(described).filter(([member]) => member !== 'name' && !UNREAD.has(member)),
   );
   return hash('sha256', JSON.stringify([type, name, ordered(read)]));
+}
+
+/**
+ * Whether two descriptions say the same to a model: quicker than their hashes, and false only where those may differ.
+ * @param described its members as they are stored @param item as a server sends it, `name` among them or not
+ */
+export function isSameDescription(described: JsonObject, item: JsonObject): boolean {
+  const read = (of: JsonObject): string[] =>
+    Object.keys(of).filter((member) => member !== 'name' && !UNREAD.has(member));
+  const members = read(described);
+  return (
+    members.length === read(item).length &&
+    members.every((member) => Object.hasOwn(item, member) && isSame(described[member]!, item[member]!))
+  );
+}
+
+function isSame(one: Json, other: Json): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const members = Object.keys(one);
+  return (
+    members.length === Object.keys(other).length &&
+    members.every(
+      (member) =>
+        Object.hasOwn(other, member) && isSame((one as JsonObject)[member]!, (other as JsonObject)[member]!),
+    )
+  );
 }
 
 function ordered(value: Json): Json {

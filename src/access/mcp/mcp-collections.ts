@@ -156,6 +156,16 @@ export interface McpCatalogueBody {
   /** Why the last reading failed, in words for callers. */
   readonly syncError?: string;
   readonly capabilities: readonly StoredCapability[];
+  /** A caller has told of them: what the server lists does not replace it. */
+  readonly isTold?: true;
+  /** Pins of tools that the server had: one that comes back with another description has changed. */
+  readonly gone?: readonly GonePin[];
+}
+
+/** The accepted description of a tool that its server does not have at present. */
+export interface GonePin {
+  readonly name: string;
+  readonly pinned: string;
 }
 
 /** An upstream as a workspace offers it. */
@@ -337,7 +347,7 @@ export const MCP_COLLECTIONS: readonly Collection<object>[] = [
   upstreamClients,
 ];
 
-/** Slugs that are paths of the gateway's own. */
+/** Slugs that are paths of the gateway's own: no MCP server has them, whatever the case of their letters. */
 export const RESERVED_SLUGS: ReadonlySet<string> = new Set([
-  ...['oauth', 'admin', 'docs', 'mcp', 'proxy', 'console'],
+  ...['oauth', 'admin', 'docs', 'mcp', 'proxy', 'console', 'v1', 'v2', 'v1beta', 'exports', '.well-known'],
 ]);

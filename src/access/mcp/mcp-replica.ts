@@ -13,6 +13,7 @@ import {
   mcpServers,
 } from './mcp-collections.ts';
 import { McpServer, type McpServerParts } from './mcp-server.ts';
+import { SeenTools } from './seen-tools.ts';
 
 /** What changed: servers to look at again, or a user's connection. */
 export type McpChange =
@@ -27,6 +28,13 @@ export type McpChange =
       readonly now: Document<McpConnectionBody> | undefined;
     };
 
+/** Tools of an integration that were seen otherwise than they are stored. */
+export interface SeenOf {
+  readonly organisationId: string;
+  readonly integrationId: string;
+  readonly tools: SeenTools;
+}
+
 interface Made {
   readonly parts: McpServerParts;
   readonly server: McpServer;
@@ -35,14 +43,23 @@ interface Made {
 export class McpReplica {
   readonly #listeners = new Set<(change: McpChange) => void>();
   readonly #made = new Map<string, Made>();
+  /** By the integration's id. */
+  readonly #seen = new Map<string, SeenTools>();
+  readonly #seenListeners = new Set<(integration: SeenOf) => void>();
   readonly #integrations = new Replica(mcpIntegrations, {
     row: (document) => document,
     nameOf: ({ slug }) => slug,
-    changed: (_now, _before, { organisationId, id }) => this.#integrationChanged(organisationId, id),
+    changed: (now, _before, { organisationId, id }) => {
+      if (now === undefined) this.#seen.delete(id);
+      this.#integrationChanged(organisationId, id);
+    },
   });
   readonly #catalogues = new Replica(mcpCatalogues, {
     row: (document) => document,
-    changed: (_now, _before, { organisationId, id }) => this.#integrationChanged(organisationId, id),
+    changed: (now, _before, { organisationId, id }) => {
+      if (now !== undefined) this.#seen.get(id)?.stored(now.body.capabilities);
+      this.#integrationChanged(organisationId, id);
+    },
   });
   readonly #openApi = new Replica(mcpOpenApi, {
     row: (document) => document,
@@ -80,7 +97,13 @@ export class McpReplica {
       made.parts.catalogue === catalogue &&
       made.parts.openApi === openApi;
     if (same) return made.server;
-    const parts = { server, integration, catalogue, openApi };
+    const parts = {
+      server,
+      integration,
+      catalogue,
+      openApi,
+      seen: this.#seenOf(organisationId, integration.id),
+    };
     const now = new McpServer(parts);
     this.#made.set(server.id, { parts, server: now });
     return now;
@@ -157,6 +180,22 @@ export class McpReplica {
   onChanged(listener: (change: McpChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells of tools that were seen otherwise than they are stored. @returns what ends it */
+  onSeen(listener: (integration: SeenOf) => void): () => void {
+    this.#seenListeners.add(listener);
+    return () => this.#seenListeners.delete(listener);
+  }
+
+  #seenOf(organisationId: string, integrationId: string): SeenTools {
+    const known = this.#seen.get(integrationId);
+    if (known !== undefined) return known;
+    const made = new SeenTools(() => {
+      for (const listener of this.#seenListeners) listener({ organisationId, integrationId, tools: made });
+    });
+    this.#seen.set(integrationId, made);
+    return made;
   }
 
   #integrationChanged(organisationId: string, integrationId: string): void {

@@ -1,4 +1,5 @@
 // A server as a call sees it: its record, its integration's and what is known of the upstream, in one.
+import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { isOn, type SwitchMap, switchMap } from './capability-switches.ts';
 import { allowsUser, isShared } from './mcp-access.ts';
@@ -13,6 +14,7 @@ import type {
   McpServerInfo,
   StoredCapability,
 } from './mcp-collections.ts';
+import type { SeenTools } from './seen-tools.ts';
 
 /** The documents that a server is made of. */
 export interface McpServerParts {
@@ -20,6 +22,8 @@ export interface McpServerParts {
   readonly integration: Document<McpIntegrationBody>;
   readonly catalogue: Document<McpCatalogueBody> | undefined;
   readonly openApi: Document<McpOpenApiBody> | undefined;
+  /** Tools of its integration that were seen otherwise than they are stored; absent: they are not compared. */
+  readonly seen?: SeenTools;
 }
 
 /** A description that was seen, and the one that was accepted. */
@@ -33,7 +37,8 @@ export class McpServer {
   readonly #parts: McpServerParts;
   readonly #own: SwitchMap;
   readonly #upstream: SwitchMap;
-  #pins: ReadonlyMap<string, StoredCapability> | undefined;
+  #tools: ReadonlyMap<string, StoredCapability> | undefined;
+  #gone: ReadonlyMap<string, string> | undefined;
   #names: ReadonlyMap<string, string> | undefined;
 
   constructor(parts: McpServerParts) {
@@ -117,10 +122,26 @@ export class McpServer {
     return isOn(this.#upstream, type, names) && isOn(this.#own, type, names);
   }
 
-  /** The description that was accepted and the newest one; undefined for what no sync saw. */
-  pinOf(type: CapabilityType, name: string): Pin | undefined {
-    this.#pins ??= new Map(this.capabilities.map((one) => [`${one.type} ${one.name}`, one]));
-    return this.#pins.get(`${type} ${name}`);
+  /** A tool's description that was accepted and the newest one; undefined for what was never seen. */
+  pinOf(tool: string): Pin | undefined {
+    const { stored, gone } = this.#known(tool);
+    const pinned = stored?.pinned ?? gone;
+    if (pinned === undefined) return undefined;
+    return { pinned, hash: this.#parts.seen?.get(tool)?.hash ?? stored?.hash ?? pinned };
+  }
+
+  /** Takes note of a tool as the server lists it now: a description that changed is marked. */
+  saw(tool: string, item: JsonObject): void {
+    this.#parts.seen?.saw(tool, item, this.#known(tool));
+  }
+
+  #known(tool: string): { stored: StoredCapability | undefined; gone: string | undefined } {
+    const { catalogue } = this.#parts;
+    this.#tools ??= new Map(
+      this.capabilities.flatMap((one) => (one.type === 'tool' ? [[one.name, one]] : [])),
+    );
+    this.#gone ??= new Map(catalogue?.body.gone?.map(({ name, pinned }) => [name, pinned]));
+    return { stored: this.#tools.get(tool), gone: this.#gone.get(tool) };
   }
 
   /** The guardrails of a tool's calls: those of the integration and the server, for all tools and for this one. */
@@ -132,6 +153,14 @@ export class McpServer {
     );
     const of = (side: 'input' | 'output') => [...new Set(all.flatMap((one) => one[side] ?? []))];
     return { input: of('input'), output: of('output') };
+  }
+
+  /** Whether guardrails check results of any tool. */
+  get checksResults(): boolean {
+    return this.#rules().some(
+      ({ guardrails: { output = [], tools = [] } = {} }) =>
+        output.length > 0 || tools.some((one) => (one.output ?? []).length > 0),
+    );
   }
 
   /** US dollars for a call of a tool; undefined: it has no price. The server's own price wins. */

@@ -4,6 +4,7 @@ import { capabilityHash } from '../../access/mcp/capability-hash.ts';
 import {
   CAPABILITY_TYPES,
   type CapabilityType,
+  type GonePin,
   type McpCatalogueBody,
   type McpServerInfo,
   type StoredCapability,
@@ -14,6 +15,8 @@ import { defined } from '../kit/patch.ts';
 
 /** Capabilities of one server. */
 export const MOST_CAPABILITIES = 2000;
+/** Pins of tools that a server has no more. */
+const MOST_GONE = 2000;
 const LONGEST_NAME = 255;
 const LONGEST_URI = 2048;
 
@@ -79,16 +82,41 @@ export function synced(
   info: McpServerInfo | undefined,
   capabilities: readonly Described[] | undefined,
   at: number,
+  isTold = false,
 ): McpCatalogueBody {
+  const { integrationId, gone } = before;
+  const whole = { integrationId, info: info ?? before.info, syncStatus: 'synced', lastSyncedAt: at } as const;
+  if (capabilities === undefined)
+    return defined<McpCatalogueBody>({
+      ...whole,
+      capabilities: before.capabilities,
+      isTold: before.isTold,
+      gone,
+    });
   const known = new Map(before.capabilities.map((one) => [identity(one), one]));
-  return {
-    integrationId: before.integrationId,
-    info: info ?? before.info,
-    syncStatus: 'synced',
-    lastSyncedAt: at,
-    capabilities:
-      capabilities?.map((one) => merged(one, known.get(identity(one)), at)) ?? before.capabilities,
-  };
+  const pins = new Map(gone?.map(({ name, pinned }) => [name, pinned]));
+  return defined<McpCatalogueBody>({
+    ...whole,
+    capabilities: capabilities.map((one) =>
+      merged(one, known.get(identity(one)), one.type === 'tool' ? pins.get(one.name) : undefined, at),
+    ),
+    isTold: isTold ? true : undefined,
+    gone: goneNow(before, capabilities),
+  });
+}
+
+/** Pins of the tools that are not there any more, the newest last. */
+function goneNow(
+  { capabilities, gone = [] }: McpCatalogueBody,
+  now: readonly Described[],
+): readonly GonePin[] | undefined {
+  const there = new Set(now.filter(({ type }) => type === 'tool').map(({ name }) => name));
+  const left = capabilities.filter(({ type, name }) => type === 'tool' && !there.has(name));
+  const all = [
+    ...gone.filter(({ name }) => !there.has(name)),
+    ...left.map(({ name, pinned }) => ({ name, pinned })),
+  ];
+  return all.length === 0 ? undefined : all.slice(-MOST_GONE);
 }
 
 /** The catalogue after a reading that failed: what was known stays. */
@@ -118,11 +146,14 @@ export function identity({ type, name, described }: Described): string {
 function merged(
   { type, name, described }: Described,
   before: StoredCapability | undefined,
+  gone: string | undefined,
   at: number,
 ): StoredCapability {
   const hash = capabilityHash(type, name, described);
-  if (before === undefined)
-    return { type, name, described, hash, pinned: hash, createdAt: at, updatedAt: at };
+  if (before === undefined) {
+    const made = { type, name, described, hash, pinned: gone ?? hash, createdAt: at, updatedAt: at };
+    return gone === undefined || gone === hash ? made : { ...made, changedAt: at };
+  }
   const same = before.hash === hash;
   const { pinned, createdAt } = before;
   return defined<StoredCapability>({

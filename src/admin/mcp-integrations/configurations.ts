@@ -38,7 +38,9 @@ const MOST_HEADERS = 32;
 const KEY_TEXT = /^[\x20-\x7e\r\n\t]{1,16384}$/;
 const TEXT = /^[\x20-\x7e]{1,2048}$/;
 /** Of the caller's headers these are the gateway's own, or the protocol's. */
-const NEVER_PASSED = /^(?:x-gateway-|mcp-|content-|accept|cookie$|last-event-id$)/;
+const NEVER_PASSED = /^(?:x-gateway-|mcp-|content-|accept|cookie$|origin$|last-event-id$)/;
+/** These the protocol writes itself. */
+const NEVER_CUSTOM = /^(?:mcp-|accept$|last-event-id$)/i;
 
 /** What reading them needs. */
 export interface ConfigurationDeps {
@@ -137,7 +139,7 @@ function readHeaders(given: Json | undefined): Readonly<Record<string, string>> 
   for (const [name, value] of headers) {
     const at = `${field}.${name.slice(0, 128)}`;
     if (typeof value !== 'string') throw invalidField(at, 'must be a text', 'type');
-    const fault = headerFault(name, value) ?? (/^mcp-/i.test(name) ? "is the protocol's own" : undefined);
+    const fault = headerFault(name, value) ?? (NEVER_CUSTOM.test(name) ? "is the protocol's own" : undefined);
     if (fault !== undefined) throw invalidField(at, fault);
     if (seen.has(name.toLowerCase())) throw invalidField(at, 'is given twice');
     seen.add(name.toLowerCase());

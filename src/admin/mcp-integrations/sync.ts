@@ -45,7 +45,7 @@ export async function syncServer(
   const caller = callerOf(call);
   if (told.info !== undefined || told.capabilities !== undefined) {
     const after = await keep(deps, call, integration, (before) =>
-      synced(before, told.info, told.capabilities, deps.now()),
+      synced(before, told.info, told.capabilities, deps.now(), told.capabilities !== undefined),
     );
     return { success: true, details: detailsOf(after) };
   }

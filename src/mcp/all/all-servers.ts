@@ -45,9 +45,9 @@ export class AllServers {
     this.#older = new OldOnNew({ ...deps, send: (asked) => this.#answer(asked) });
   }
 
-  /** All servers as one, where a single server is expected. */
-  standIn({ organisationId, workspaceId }: Principal): McpServer {
-    const place = { organisationId, slug: ALL, id: ALL, createdAt: 0, updatedAt: 0, version: 0 };
+  /** All servers as one, where a single server is expected. @param slug by which it was asked for */
+  standIn({ organisationId, workspaceId }: Principal, slug: string = ALL): McpServer {
+    const place = { organisationId, slug, id: ALL, createdAt: 0, updatedAt: 0, version: 0 };
     const of = { name: ALL, ownerId: '' };
     return new McpServer({
       server: { ...place, workspaceId, body: { ...of, integrationId: ALL } },

@@ -10,7 +10,7 @@ import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
 export interface BridgeDeps
-  extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'> {
+  extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks' | 'checksResults'> {
   readonly replica: Pick<McpDeps['replica'], 'serverBySlug'>;
   /** Takes messages in the place of an upstream, with the headers of the client. */
   readonly send?: (asked: Asked) => Promise<Relayed>;

@@ -12,6 +12,8 @@ export interface ToolCallContext {
   readonly request: RpcRequest;
   /** Host and port of the upstream. */
   readonly host: string;
+  /** Why it is not made: it is counted and logged, and nothing else. */
+  readonly refusal?: unknown;
   /** Sends the call, with arguments that guardrails may have written. @param mayWait a task may be the answer */
   readonly run: (args: JsonObject | undefined, mayWait: boolean) => Promise<Answer>;
   /** The answer's head, once it has begun. */

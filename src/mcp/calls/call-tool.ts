@@ -15,12 +15,10 @@ import { isToolCallable, unknownTool } from '../visibility.ts';
 import { isObject, type JsonObject, type RpcResponse } from '../wire/json-rpc.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { attachFrame, contextOf, type ToolCallContext } from './call-context.ts';
-import { type BodyRules, keepBodies } from './kept-bodies.ts';
-import { entryNameOf, MCP_PROVIDER, ToolAttempt } from './tool-attempt.ts';
+import { ToolAttempt } from './tool-attempt.ts';
 import type { ToolGuards } from './tool-guards.ts';
 
 export interface CallToolDeps {
-  readonly bodies: BodyRules;
   readonly guards: (call: Call, context: ToolCallContext, tool: string) => ToolGuards | undefined;
   /** A call that came over gRPC or Connect, as one of the protocol. @throws GatewayError, McpError */
   readonly fromRpc: (request: CallToolRequest, call: Call) => ToolCallContext;
@@ -31,22 +29,13 @@ export function mcpService(deps: CallToolDeps) {
   return {
     async callTool(request: CallToolRequest, call: Call): Promise<AsyncIterable<CallToolResponse>> {
       const context = contextOf(request) ?? deps.fromRpc(request, call);
-      noteCall(call, context.server.slug, request.tool);
-      keepBodies(call, deps.bodies);
-      const { params } = context.request;
-      if (call.bodies) call.bodies.request = () => JSON.stringify(params ?? {});
+      const { headers, clientMetadata, defaultMetadata, record } = call;
+      record.metadata = { ...clientMetadata, ...readMetadata(headers), ...defaultMetadata };
+      if (context.refusal !== undefined) throw context.refusal;
       if (!isToolCallable(context.server, request.tool)) throw unknownTool(request.tool);
       return started(answered(deps, context, call, request.tool));
     },
   };
-}
-
-function noteCall(call: Call, slug: string, tool: string): void {
-  const { record } = call;
-  record.provider = MCP_PROVIDER;
-  record.model = entryNameOf(slug, tool);
-  record.virtualKey = slug;
-  record.metadata = { ...call.clientMetadata, ...readMetadata(call.headers), ...call.defaultMetadata };
 }
 
 /** The messages of the answer; the head of it stands in the context once the first one is there. */

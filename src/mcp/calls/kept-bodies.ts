@@ -8,12 +8,14 @@ export interface BodyRules {
 }
 
 /** From here on, unless the caller wants none to be kept. */
-export function keepBodies(call: Call, { keepsBodies, keepsWords }: BodyRules): void {
-  const workspaceId = call.principal?.workspaceId;
+export function keepBodies(
+  call: Call,
+  workspaceId: string | undefined,
+  { keepsBodies, keepsWords }: BodyRules,
+): void {
   const isSilent = call.headers.get('debug') === 'false';
   call.wordless = isSilent || !keepsWords(workspaceId);
   if (isSilent || !keepsBodies(workspaceId)) return;
-  const { presentedKey } = call;
   call.bodies = {
     request: undefined,
     response: undefined,
@@ -22,6 +24,6 @@ export function keepBodies(call: Call, { keepsBodies, keepsWords }: BodyRules): 
     hooks: undefined,
     targets: [],
     passing: {},
-    secrets: () => (presentedKey === undefined ? [] : [presentedKey]),
+    secrets: () => (call.presentedKey === undefined ? [] : [call.presentedKey]),
   };
 }

@@ -10,7 +10,7 @@ import {
   resumedWithOwnTasks,
   type ToldTasks,
 } from '../tasks/told-tasks.ts';
-import { filteredList, isNoticeShown, type Switched } from '../visibility.ts';
+import { filteredList, isNoticeShown, LISTS, type Switched } from '../visibility.ts';
 import type { Era } from '../wire/eras.ts';
 import {
   isErrorBody,
@@ -22,6 +22,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from '../wire/json-rpc.ts';
+import { RPC } from '../wire/mcp-error.ts';
 
 /** What becomes of a message. */
 export interface Checked {
@@ -41,6 +42,8 @@ export interface Expected {
   readonly id: RequestId | undefined;
   readonly method: string;
   readonly told: ToldTasks;
+  /** Of a stream of notices: guardrails check results of some tools, which are told within their calls alone. */
+  readonly checksResults?: boolean;
 }
 
 /** @throws GatewayError upstream_garbage */
@@ -57,7 +60,7 @@ export async function checkedMessage(text: string, expected: Expected): Promise<
   }
   if (expected.id === undefined) {
     // A stream that is resumed may bring the response of an earlier request.
-    const own = resumedWithOwnTasks(message, expected.told);
+    const own = resumedResponse(resumedWithOwnTasks(message, expected.told), expected);
     return { text: own === message ? faithful(text, message) : JSON.stringify(own), response: undefined };
   }
   if (message.id !== expected.id && !(message.id === null && message.error))
@@ -80,6 +83,24 @@ function shownResponse(response: RpcResponse, { server, method }: Expected): Rpc
   if (result === undefined) return response;
   const filtered = withPrivateScope(filteredList(server, method, result));
   return filtered === result ? response : { ...response, result: filtered };
+}
+
+/** The response of an earlier request, whichever that was: lists are known by their members. */
+function resumedResponse(response: RpcResponse, { server, checksResults }: Expected): RpcResponse {
+  const { result, id } = response;
+  if (result === undefined) return response;
+  if (checksResults && (result.content !== undefined || result.structuredContent !== undefined))
+    return {
+      jsonrpc: '2.0',
+      id,
+      error: { code: RPC.internal, message: 'the stream with this answer has ended: call the tool again' },
+    };
+  const filtered = Object.entries(LISTS).reduce(
+    (shown, [method, { member }]) =>
+      Array.isArray(shown[member]) ? filteredList(server, method, shown) : shown,
+    result,
+  );
+  return filtered === result ? response : { ...response, result: withPrivateScope(filtered) };
 }
 
 /** Answers belong to one caller: no shared cache may hold them. */

@@ -16,12 +16,15 @@ import type { Answer, Asked, AskedWithout } from './asked.ts';
 import type { Patience } from './patience.ts';
 import { relayedEvents } from './relayed-events.ts';
 
-interface RelayDeps extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'> {
+interface RelayDeps
+  extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks' | 'checksResults'> {
   readonly replica: Pick<McpDeps['replica'], 'serverBySlug'>;
 }
 
 /** Headers of the protocol that go on as they came, by lower-case name. */
-const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'];
+const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'last-event-id'];
+/** Of revisions that have them, where they were compared with the body. */
+const ROUTING_HEADERS = ['mcp-method', 'mcp-name'];
 
 /** A relayed answer, and what it says of the upstream's session. */
 export interface Relayed extends Answer {
@@ -77,7 +80,14 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
     return { ...(await noticeAnswer(answer)), ...about };
   const server = liveSwitches(deps.replica, asked.server, asked.principal);
   const own = told(deps, server, asked);
-  const expected: Expected = { server, era: asked.era, id: undefined, method: '', told: own };
+  const expected: Expected = {
+    server,
+    era: asked.era,
+    id: undefined,
+    method: '',
+    told: own,
+    checksResults: deps.checksResults(asked.server),
+  };
   return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
 }
 
@@ -108,13 +118,14 @@ function told(
   };
 }
 
-function protocolHeaders({ headers, session }: AskedWithout): string[] {
-  const pairs = PROTOCOL_HEADERS.flatMap((name) => {
+function protocolHeaders({ headers, session, era }: AskedWithout): string[] {
+  const names = era === 'modern' ? [...PROTOCOL_HEADERS, ...ROUTING_HEADERS] : PROTOCOL_HEADERS;
+  const pairs = names.flatMap((name) => {
     const value = headers.plain(name);
     return value === undefined ? [] : [name, value];
   });
   for (const name of Object.keys(headers.raw))
-    if (name.startsWith('mcp-param-')) pairs.push(name, headers.plain(name) ?? '');
+    if (era === 'modern' && name.startsWith('mcp-param-')) pairs.push(name, headers.plain(name) ?? '');
   if (session !== undefined) pairs.push('mcp-session-id', session);
   return pairs;
 }

@@ -7,6 +7,7 @@ import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { McpDeps } from '../deps.ts';
+import { agentOf } from '../upstream/agent.ts';
 import type { Target } from '../upstream/target.ts';
 import { restRequest } from './rest-request.ts';
 
@@ -120,8 +121,7 @@ async function called(
         'application/json, text/*',
         'accept-encoding',
         'identity',
-        'user-agent',
-        'sluice-gateway',
+        ...agentOf(headers),
       ],
       signal,
       headTimeoutMs: bounds.silenceMs,

@@ -7,6 +7,7 @@ import type { Inbox } from '../lines/inbox.ts';
 import type { Line, LineTarget } from '../lines/line.ts';
 import { lineEnded, Multiplexer } from '../lines/multiplexer.ts';
 import { garbage, upstreamMessage } from '../relay/answer-check.ts';
+import { agentOf } from '../upstream/agent.ts';
 import type { RpcMessage, RpcRequest } from '../wire/json-rpc.ts';
 import { type Frame, FrameReader } from '../wire/sse-frames.ts';
 
@@ -19,7 +20,7 @@ export interface SseDeps {
 const QUIET_MS = 86_400_000;
 /** Of the body of an answer to a POST, which says nothing. */
 const MOST_IGNORED = 65_536;
-const ENCODING = ['accept-encoding', 'identity', 'user-agent', 'sluice-gateway'];
+const ENCODING = ['accept-encoding', 'identity'];
 
 export class SseLine implements Line {
   readonly address: string;
@@ -70,7 +71,15 @@ export class SseLine implements Line {
         origin,
         path,
         method: 'GET',
-        headers: [...headers, 'accept', 'text/event-stream', 'cache-control', 'no-cache', ...ENCODING],
+        headers: [
+          ...headers,
+          'accept',
+          'text/event-stream',
+          'cache-control',
+          'no-cache',
+          ...ENCODING,
+          ...agentOf(headers),
+        ],
         body: undefined,
         signal: this.#aborter,
         headTimeoutMs: bounds.silenceMs,
@@ -112,7 +121,13 @@ export class SseLine implements Line {
       origin: target.origin,
       path,
       method: 'POST',
-      headers: [...target.headers, 'content-type', 'application/json', ...ENCODING],
+      headers: [
+        ...target.headers,
+        'content-type',
+        'application/json',
+        ...ENCODING,
+        ...agentOf(target.headers),
+      ],
       body: JSON.stringify(this.#requests.withOwnId(message)),
       signal,
       headTimeoutMs: this.#deps.bounds.silenceMs,

@@ -7,6 +7,7 @@ import { Pieces } from '../../lib/incoming/pieces.ts';
 import type { McpDeps } from '../deps.ts';
 import { ASKED_MS, type Patience } from '../relay/patience.ts';
 import { restExchange } from '../rest/rest-exchange.ts';
+import { agentOf } from './agent.ts';
 import type { Target } from './target.ts';
 import { soon, unlessSilent } from './unless-silent.ts';
 
@@ -95,7 +96,7 @@ function dialed(
     origin: target.origin,
     path: target.path,
     method,
-    headers: [...target.headers, ...headers, 'accept-encoding', 'identity', 'user-agent', 'sluice-gateway'],
+    headers: [...target.headers, ...headers, 'accept-encoding', 'identity', ...agentOf(target.headers)],
     body,
     signal,
     headTimeoutMs,

@@ -42,8 +42,8 @@ export interface Target {
   readonly owner?: string;
 }
 
-/** Headers of a caller that never go to an upstream, whatever is configured. */
-const NEVER = new Set([
+/** Headers that the gateway or the protocol writes itself: they come from no one else. */
+const OWN = new Set([
   ...[
     'host',
     'connection',
@@ -54,9 +54,11 @@ const NEVER = new Set([
     'te',
     'trailer',
   ],
-  ...['accept', 'accept-encoding', 'keep-alive', 'proxy-authorization', 'expect', 'cookie', 'x-api-key'],
-  ...['mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id', 'origin'],
+  ...['accept', 'accept-encoding', 'keep-alive', 'proxy-authorization', 'expect'],
+  ...['mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'],
 ]);
+/** Headers of a caller that never go to an upstream, whatever is configured. */
+const NEVER_PASSED = new Set([...OWN, 'cookie', 'origin']);
 
 /**
  * @param isOwnKey whether a text is a key or token of this gateway, which goes nowhere
@@ -80,7 +82,7 @@ export async function targetOf(
   );
   const passed = (body.passthroughHeaders ?? []).flatMap((name) => {
     const lower = name.toLowerCase();
-    if (NEVER.has(lower) || own.has(lower) || headers.names.owns(lower)) return [];
+    if (NEVER_PASSED.has(lower) || own.has(lower) || headers.names.owns(lower)) return [];
     const value = headers.plain(lower);
     return value === undefined || carriesKey(value, isOwnKey) ? [] : [lower, value];
   });
@@ -93,9 +95,9 @@ export async function targetOf(
   };
 }
 
+/** Whether any part of a header is a key or token of this gateway, e.g. `Bearer <key>` or `key=<key>`. */
 function carriesKey(value: string, isOwnKey: (text: string) => boolean): boolean {
-  const token = /^bearer +(.*)$/is.exec(value)?.[1]?.trim() ?? value.trim();
-  return isOwnKey(token);
+  return value.split(/[\s,;="']+/).some((part) => part !== '' && isOwnKey(part));
 }
 
 async function customHeaders(
@@ -123,6 +125,6 @@ async function customHeaders(
 
 function flat(headers: JsonObject): readonly string[] {
   return Object.entries(headers).flatMap(([name, value]) =>
-    typeof value === 'string' && !NEVER.has(name.toLowerCase()) ? [name, value] : [],
+    typeof value === 'string' && !OWN.has(name.toLowerCase()) ? [name, value] : [],
   );
 }

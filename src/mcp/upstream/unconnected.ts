@@ -19,7 +19,7 @@ export function unconnectedResult(server: McpServer, message: RpcRequest): JsonO
   const items = server.capabilities
     .filter(({ type }) => type === list.type)
     .map(({ name, described }) => ({ ...described, name }));
-  const shown = filteredList(server, method, { [list.member]: items, ...CACHED });
+  const shown = filteredList(server, method, { [list.member]: items, ...CACHED }, false);
   return { resultType: 'complete', ...shown };
 }
 
