@@ -48,8 +48,9 @@ function acceptMembers(given: JsonObject, attributes: readonly Attribute[], at: 
 function acceptOne(given: Json, attribute: Attribute, at: string): Json | undefined {
   switch (attribute.type) {
     case 'complex': {
-      // Some identity providers send a manager's id alone.
-      const whole = typeof given === 'string' && attribute.name === 'manager' ? { value: given } : given;
+      // Some identity providers send a manager's id alone, and Entra a list of one.
+      const one = Array.isArray(given) && given.length === 1 ? (given[0] ?? null) : given;
+      const whole = typeof one === 'string' && attribute.name === 'manager' ? { value: one } : one;
       if (!isObject(whole)) throw wrong('invalidValue', `${at} must be an object`);
       const members = acceptMembers(whole, attribute.subAttributes ?? [], `${at}.`);
       return Object.keys(members).length === 0 ? undefined : members;

@@ -11,7 +11,7 @@ export interface Token {
 }
 
 const PIECE =
-  /\s+|(?<sign>[()[\]])|(?<text>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.])|(?<word>[A-Za-z$][\w$:.-]*)/y;
+  /\s+|(?<sign>[()[\]])|(?<text>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.])|(?<word>\.?[A-Za-z$][\w$:.-]*)/y;
 const WORD_VALUES: ReadonlyMap<string, boolean | null> = new Map([
   ['true', true],
   ['false', false],

@@ -88,8 +88,21 @@ class FilterReader {
     if (subAttributes === undefined) throw faulty(`${path.attribute.name} has no parts to filter by`);
     this.#attributes = subAttributes;
     const part = this.#closed(depth, ']');
+    const further = this.#further();
     this.#attributes = outer;
-    return { kind: 'values', path, part };
+    return {
+      kind: 'values',
+      path,
+      part: further === undefined ? part : { kind: 'and', parts: [part, further] },
+    };
+  }
+
+  /** As Entra writes it: `emails[type eq "work"].value eq "..."`, where the RFC has the comparison within the brackets. */
+  #further(): Filter | undefined {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== 'word' || !token.text.startsWith('.')) return undefined;
+    this.#at++;
+    return this.#comparison(this.#path({ ...token, text: token.text.slice(1) }));
   }
 
   #comparison(path: AttributePath): Filter {

@@ -46,6 +46,7 @@ export async function listResources<B extends object>(
   const count = Math.min(MOST_RESULTS, Math.max(0, integer('count', query.count, DEFAULT_RESULTS)));
   const found: JsonObject[] = [];
   const sorted: { readonly key: string | undefined; readonly resource: JsonObject }[] = [];
+  const taken = new Set<string>();
   let total = 0;
   let looked = 0;
   const conditions = filter === undefined ? undefined : conditionsOf(filter, listed);
@@ -54,6 +55,11 @@ export async function listResources<B extends object>(
       if (++looked > MOST_LOOKED_AT)
         throw wrong('tooMany', `more than ${MOST_LOOKED_AT} resources: filter by id, userName or externalId`);
       const isOnPage = total + 1 >= startIndex && found.length < count;
+      // Several conditions may find the same one: a user whose name is the address.
+      if (conditions !== undefined) {
+        if (taken.has(document.id)) continue;
+        taken.add(document.id);
+      }
       // What is not on the page is counted without being shown.
       if (filter === undefined && sortBy === undefined && !isOnPage) {
         total++;

@@ -76,6 +76,11 @@ function applyAt(draft: Draft, op: Op, path: PatchPath, value: Json | undefined)
   const last = leaf ?? sub ?? attribute;
   if (last.mutability === 'readOnly' || attribute.mutability === 'readOnly')
     throw wrong('mutability', `${last.name} cannot be changed`);
+  if (sub !== undefined && last.mutability === 'immutable')
+    throw wrong(
+      'mutability',
+      `${attribute.name}.${last.name} cannot be changed: remove the value and add another`,
+    );
   if (op === 'remove' && attribute.required && sub === undefined && filter === undefined)
     throw wrong('invalidValue', `${attribute.name} is required`);
   if (filter !== undefined) {
