@@ -71,6 +71,11 @@ function Shell() {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
+        {session.value?.scopes.length === 0 && (
+          <p class="empty">
+            You are signed in, and in no workspace yet: ask an admin of {session.value.organisationName}.
+          </p>
+        )}
         {page !== undefined && <Shown key={page.path} page={page} />}
         {page === undefined && path.value !== '/' && (
           <p class="empty">There is no such page, or not for this key.</p>

@@ -1,5 +1,6 @@
 // Sign-in by a real OpenID provider, and attacks on it.
 import test from 'ava';
+import { eventually } from '../support/eventually.ts';
 import { type Json, ok } from '../support/front-door.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
@@ -193,6 +194,39 @@ test.serial('a deactivated person does not sign in, and an account is made for a
   t.is((await signedIn(browser, 'invited')).status, 303);
   t.like(await whoami(browser), { name: invited, workspaces: [{ slug: 'default', role: 'member' }] });
 });
+
+test.serial(
+  'a person without a workspace is signed in, and may do nothing until they have one',
+  async (t) => {
+    const email = person('placeless');
+    const browser = new Browser();
+    t.is((await signedIn(browser, 'placeless')).status, 303);
+    t.like(await whoami(browser), { name: email, role: 'member', workspaces: [], scopes: [] });
+    const ask = async (path: string, workspace?: string) => {
+      const cookie = `sluice_session=${browser.cookies(gateway.origin).get('sluice_session')}`;
+      const headers = { cookie, ...(workspace === undefined ? {} : { 'x-gateway-workspace-id': workspace }) };
+      const answer = await fetch(`${gateway.origin}/v1${path}`, { headers });
+      return [answer.status, await answer.text()] as const;
+    };
+    for (const path of ['/logs', '/models', '/configs', '/admin/users', '/api-keys', '/proxy/models'])
+      for (const workspace of [undefined, 'default'])
+        t.is((await ask(path, workspace))[0], 403, `${path} ${workspace}`);
+    const [, list] = await ask('/sessions');
+    t.deepEqual(
+      (JSON.parse(list) as { data: Json[] }).data.map(({ name }) => name),
+      [email],
+      'their own sessions alone',
+    );
+    const { user_id: userId } = await whoami(browser);
+    const body = { users: [{ id: userId, role: 'member' }] };
+    await ok(gateway, 'POST', '/admin/workspaces/default/users', { body });
+    await eventually('the place', async () => ((await whoami(browser)).workspaces as Json[]).length === 1);
+    t.is((await ask('/configs'))[0], 200);
+    await ok(gateway, 'POST', '/admin/workspaces', { body: { name: 'Other', slug: 'other' } });
+    t.is((await ask('/configs', 'other'))[0], 403, 'a workspace of others ends no session');
+    t.is((await ask('/configs'))[0], 200);
+  },
+);
 
 test.serial('invited only: others have no account', async (t) => {
   const closed = await startIdentityProvider();

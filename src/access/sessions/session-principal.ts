@@ -7,6 +7,7 @@ import { INFERENCE_SCOPES, scopesOf } from '../scopes.ts';
 import type { SessionBody } from './session-collection.ts';
 
 const PERSON: ReadonlySet<string> = new Set(scopesOf('workspace-user'));
+const NOTHING: ReadonlySet<string> = new Set();
 const ORGANISATION: ReadonlySet<string> = withInference(scopesOf('organisation-service'));
 /** An organisation key's scopes with those of model calls: made once for each set, which many keys share. */
 const extended = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>();
@@ -27,7 +28,7 @@ export function keyPrincipal(
 
 /**
  * A user's principal: owners and admins reach the organisation, members the workspace that the call names or the first
- * of theirs. Undefined for members without a place in it.
+ * of theirs. Members without a place in it are signed in and may do nothing. Undefined for users who are gone.
  */
 export function userPrincipal(
   directory: Directory,
@@ -42,7 +43,7 @@ export function userPrincipal(
   const places = directory.placesOf(userId).map(({ workspaceId }) => workspaceId);
   const named = workspace === undefined ? undefined : directory.workspace(organisationId, workspace)?.id;
   const workspaceId = workspace === undefined ? places[0] : places.find((place) => place === named);
-  if (workspaceId === undefined) return undefined;
+  if (workspaceId === undefined) return { ...common, workspaceId, kind: 'workspace-user', scopes: NOTHING };
   return { ...common, workspaceId, kind: 'workspace-user', scopes: PERSON };
 }
 

@@ -27,23 +27,22 @@ const LONGEST = 8192;
 export async function readLogoutToken(token: string, rules: LogoutRules): Promise<Logout> {
   const { issuer, clientId, keys } = rules;
   if (token.length > LONGEST) throw refused();
-  const payload = await jwtVerify(token, keys, {
+  const read = await jwtVerify(token, keys, {
     issuer,
     audience: clientId,
     algorithms: ALGORITHMS,
     clockTolerance: 60,
     maxTokenAge: LOGOUT_SECONDS,
     requiredClaims: ['jti', 'events'],
-  }).then(
-    ({ payload: read, protectedHeader: { typ = 'jwt' } }) =>
-      TYPES.has(typ.toLowerCase().replace(/^application\//, '')) ? read : undefined,
-    () => undefined,
-  );
-  return logoutOf(payload);
+  }).catch((cause: unknown) => {
+    throw refused(cause);
+  });
+  const { typ = 'jwt' } = read.protectedHeader;
+  if (!TYPES.has(typ.toLowerCase().replace(/^application\//, ''))) throw refused();
+  return logoutOf(read.payload);
 }
 
-function logoutOf(payload: JWTPayload | undefined): Logout {
-  const { jti, sub, sid, nonce, events } = payload ?? {};
+function logoutOf({ jti, sub, sid, nonce, events }: JWTPayload): Logout {
   const isLogout = typeof events === 'object' && events !== null && Object.hasOwn(events, EVENT);
   // A token with a nonce is an identity token: the specification has it refused.
   if (!isLogout || nonce !== undefined || typeof jti !== 'string' || jti === '') throw refused();
@@ -53,8 +52,10 @@ function logoutOf(payload: JWTPayload | undefined): Logout {
   return { tokenId: jti, subject, providerSession };
 }
 
-function refused() {
+/** @param cause for the log; callers learn no more than that it does not count */
+function refused(cause?: unknown) {
   return fail('validation_failed', 'logout_token: is not a valid logout token of the identity provider', {
     param: 'logout_token',
+    cause,
   });
 }

@@ -72,7 +72,12 @@ export class OidcClients {
     const keys = await client.keys();
     if (keys === undefined) throw signInFailed();
     const { issuer, clientId } = options;
-    return readLogoutToken(token, { issuer, clientId, keys });
+    try {
+      return await readLogoutToken(token, { issuer, clientId, keys });
+    } catch (error) {
+      this.#deps.onTrouble(error);
+      throw error;
+    }
   }
 
   /**
