@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Message } from '@bufbuild/protobuf';
+import { SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { FailedCalls } from '../access/failed-calls.ts';
 import { identify } from '../access/identify.ts';
 import type { Call } from '../call/call.ts';
@@ -70,6 +71,7 @@ export function openEdge(parts: EdgeParts) {
   const failed = new FailedCalls({
     perSecond: settings.failedCallsPerSecond,
     addressOf: identity.addressOf,
+    isSignIn: ({ method }) => method === SessionsService.method.createSession,
     onFlood: (address, count) =>
       log.warn({ address, count }, 'too many calls without a valid key: further ones are answered with 429'),
   });

@@ -6,7 +6,7 @@ import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { type Json, ok } from '../support/front-door.ts';
-import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { FOREIGN, fresh, gone, join, openStories, runRefused } from './identity-stories.ts';
 
 const { createSession, getSession, listSessions, deleteSession, deleteUserSessions } = SessionsService.method;
@@ -79,6 +79,39 @@ test('the cookie is HttpOnly and SameSite=Lax, and __Host- and Secure over TLS',
   t.is(await asked(proxied.cookie), 200);
   t.is(await asked(`sluice_session=sls_${'a'.repeat(43)}`), 401);
   t.is((await signIn('slk_wrong')).status, 401);
+});
+
+test('answers about sessions are kept nowhere', async (t) => {
+  const { cookie } = await signIn(ADMIN_KEY);
+  const ask = (path: string, verb = 'GET') =>
+    fetch(`${bench().gateway.origin}/v1/sessions${path}`, { method: verb, headers: { cookie } });
+  for (const answer of [await ask('/current'), await ask(''), await ask('/current', 'DELETE')]) {
+    t.is(answer.status, 200, await answer.text());
+    t.is(answer.headers.get('cache-control'), 'no-store');
+  }
+});
+
+test('wrong keys are slowed, and right ones are not', async (t) => {
+  const guesses = await startGateway();
+  t.teardown(() => guesses.close());
+  const tries = async (key: string) => {
+    const answer = await fetch(`${guesses.origin}/v1/sessions`, {
+      method: 'POST',
+      headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    await answer.text();
+    return answer;
+  };
+  // A connection that is ended may end under the next request: that one was not answered.
+  const guess = (_: unknown, i: number) => tries(`slk_guess_${i}`).catch(() => undefined);
+  const answers = await Promise.all(Array.from({ length: 300 }, guess));
+  const all = answers.filter((answer) => answer !== undefined);
+  const refused = all.filter(({ status }) => status === 429);
+  t.true(refused.length > 0, `${all.map(({ status }) => status)}`);
+  t.true(Number(refused[0]?.headers.get('retry-after')) >= 1);
+  t.deepEqual([...new Set(all.map(({ status }) => status))].sort(), [401, 429]);
+  t.is((await tries(ADMIN_KEY)).status, 200);
 });
 
 test('it counts for calls of this origin alone', async (t) => {

@@ -79,6 +79,11 @@ test.serial('a person signs in and has the roles of their groups; they go with t
   t.false(gateway.logLines.join('').includes(CLIENT.secret));
 });
 
+test.serial('Entra says of the domain that it is verified', async (t) => {
+  provider.accounts.set('entra', { email: 'entra@sign-in.test', xms_edov: true, groups: ['ai platform'] });
+  t.is((await signedIn(new Browser(), 'entra')).status, 303);
+});
+
 test.serial('each sign-in has a new session, and the one before ends', async (t) => {
   person('grace', { groups: ['ai platform'] });
   const browser = new Browser();
@@ -145,6 +150,14 @@ test.serial('attacks: forged state, replayed code, login CSRF, other issuer, unv
     403,
     'an address that is not verified',
   );
+  for (const email of ['no address', 'two@at@elsewhere.test', 'a@b\r\nc', '', 7]) {
+    provider.accounts.set('odd', { email, email_verified: true });
+    const odd = new Browser();
+    await refused(odd, await authorised(odd, 'odd'), 403, `${email}`);
+  }
+  provider.accounts.set('odd', { email: 'odd@sign-in.test', email_verified: false, xms_edov: true });
+  const both = new Browser();
+  await refused(both, await authorised(both, 'odd'), 403, 'not verified, whatever the domain is');
   await refused(
     new Browser(),
     `${gateway.origin}/console/callback?error=access_denied&state=x`,

@@ -51,7 +51,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
         ],
         claims: {
           openid: ['sub', 'groups'],
-          email: ['email', 'email_verified'],
+          email: ['email', 'email_verified', 'xms_edov'],
           profile: ['given_name', 'family_name'],
         },
         jwks,

@@ -57,6 +57,7 @@ const METADATA_MS = 600_000;
 /** Between two looks for a key that the identity provider did not have. */
 const KEYS_COOLDOWN_MS = 5000;
 const MOST_GROUPS = 1000;
+const ADDRESS = /^[^\s@<>",;:\\]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/;
 /** Of a token that stands in an address, in characters. */
 const LONGEST_HINT = 4000;
 const FETCH = { headTimeoutMs: 10_000, idleTimeoutMs: 10_000, maxBytes: 512 * 1024 };
@@ -106,8 +107,8 @@ export class OidcClient {
   async finish(query: string, transaction: SignInTransaction): Promise<SignedIn> {
     const { options, place } = this.#deps;
     const { claims, idToken } = await this.#claims(query, transaction);
-    const { email, email_verified: verified, given_name: firstName, family_name: lastName } = claims;
-    if (typeof email !== 'string' || email.length > 320 || verified !== true)
+    const { email, given_name: firstName, family_name: lastName } = claims;
+    if (typeof email !== 'string' || email.length > 320 || !ADDRESS.test(email) || !isVerified(claims))
       throw fail('forbidden', 'the identity provider has not verified the email address of this account');
     const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
     if (options.emailDomains?.includes(domain) === false)
@@ -226,6 +227,14 @@ export class OidcClient {
       throw fail('upstream_unreachable', 'the identity provider does not answer: try again later');
     }
   }
+}
+
+/** Entra says so of the domain, by a claim of its own. */
+function isVerified({
+  email_verified: verified,
+  xms_edov: domain,
+}: Readonly<Record<string, unknown>>): boolean {
+  return verified === true || (verified === undefined && (domain === true || domain === 1 || domain === '1'));
 }
 
 /** The answer to whatever is wrong with a sign-in: no more is told. */

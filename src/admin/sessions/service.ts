@@ -62,7 +62,7 @@ export function sessionsService(deps: SessionsDeps) {
   const end = (call: Call, ended: readonly Document<SessionBody>[], target: { id: string; name: string }) =>
     stored.archiveAll(call, organisationOf(callerOf(call)), ended, target);
 
-  return withConflictRetries({
+  return keptNowhere({
     ...signInMethods(deps),
 
     async createSession(_: object, call: Call): Promise<CallerSession> {
@@ -125,6 +125,20 @@ export function sessionsService(deps: SessionsDeps) {
       return create(DeleteUserSessionsResponseSchema, { ended: found.length });
     },
   });
+}
+
+/** Neither browsers nor proxies keep who was signed in, or a cookie. */
+function keptNowhere<M extends Parameters<typeof withConflictRetries>[0]>(methods: M): M {
+  const retried = Object.entries(withConflictRetries(methods));
+  return Object.fromEntries(
+    retried.map(([name, method]) => [
+      name,
+      (request: never, call: Call) => {
+        call.answerHeaders.set('cache-control', 'no-store');
+        return method(request, call);
+      },
+    ]),
+  ) as M;
 }
 
 /** Reads what is stored of the session before it ends. @returns asks where the browser ends that of the identity provider */
