@@ -5,6 +5,7 @@ import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { Form } from '../../gen/gateway/options/v2/options_pb.ts';
 import { toGatewayError } from '../lib/errors.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
+import { type Batched, batched, Run } from '../lib/runs.ts';
 import { codec } from '../rest/codec.ts';
 import { type ErrorShape, errorBody } from '../rest/error-body.ts';
 import { drained, type Pairs } from './respond.ts';
@@ -35,15 +36,14 @@ export async function writeEvents(
   // The head leaves with the first event, which is nearly always at hand; a client must not wait for both.
   const alone = setTimeout(() => res.flushHeaders(), HEAD_ALONE_MS);
   const named = (shape.form ?? Form.UNSPECIFIED) !== Form.UNSPECIFIED;
+  const reader = batched(messages[Symbol.asyncIterator]());
   try {
-    for await (const message of messages) {
+    while (await reader.more()) {
       clearTimeout(alone);
-      const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(desc, message));
-      const text = typeof json === 'string' ? json : Buffer.from(json).toString('utf8');
-      const full = out.write(
-        named ? `event: ${nameOf(message, text)}\ndata: ${text}\n\n` : `data: ${text}\n\n`,
-      );
-      if (full) await drained(res);
+      for (let next = reader.take(); next !== undefined; next = reader.take()) {
+        const full = out.write(next instanceof Run ? next.framed(named) : framed(next, desc, named));
+        if (full) await drained(res).catch((left) => leave(reader, left));
+      }
     }
     if (!named) out.write('data: [DONE]\n\n');
     out.flush();
@@ -57,6 +57,18 @@ export async function writeEvents(
   } finally {
     clearTimeout(alone);
   }
+}
+
+/** The stream ends when its reader leaves. @throws why it leaves */
+async function leave(reader: Batched<Message>, why: unknown): Promise<never> {
+  await reader.return?.();
+  throw why;
+}
+
+function framed(message: Message, desc: DescMessage, named: boolean): string {
+  const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(desc, message));
+  const text = typeof json === 'string' ? json : Buffer.from(json).toString('utf8');
+  return named ? `event: ${nameOf(message, text)}\ndata: ${text}\n\n` : `data: ${text}\n\n`;
 }
 
 /** An event's type nearly always comes first in its text. */

@@ -43,6 +43,18 @@ export class SseParser {
     this.#maxEventBytes = maxEventBytes;
   }
 
+  /** Whether the bytes so far end with a whole event. */
+  get idle(): boolean {
+    return (
+      this.#pieces.bytes === 0 &&
+      this.#data === undefined &&
+      this.#event === '' &&
+      !this.#first &&
+      !this.#skipLf &&
+      this.#failed === undefined
+    );
+  }
+
   /**
    * The events that the bytes complete.
    * @throws GatewayError `upstream_garbage` for an event over the bound or too heavy to be read, after the events before it

@@ -2,6 +2,7 @@
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { SseEvent } from '../lib/sse.ts';
+import type { Repeat } from './event-runs.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
 import type { ImageWireName } from './image-wires/names.ts';
@@ -221,6 +222,11 @@ export interface StreamTranslator<Chunk> {
    * @throws GatewayError the provider's error event, or `upstream_garbage`.
    */
   push(event: SseEvent): readonly Chunk[];
+  /**
+   * How events that repeat the last one with another text are read; undefined: they are given to `push`. Asked between
+   * events; what it gives holds until the next `push`.
+   */
+  repeat?(): Repeat<Chunk> | undefined;
   /** Of answers that are no events: what some of their bytes add, in place of `push`. */
   take?(bytes: Uint8Array): readonly Chunk[];
   /**

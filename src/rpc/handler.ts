@@ -1,6 +1,7 @@
 // What a method is to the gateway: one function, however it is called.
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import type { Call } from '../call/call.ts';
+import { type Batched, batched } from '../lib/runs.ts';
 
 /**
  * A message, or on client-streaming methods the messages as they come. A function is a
@@ -27,13 +28,19 @@ export function watched(
   onEnd: (error: Error | undefined, left: boolean) => Promise<void> | undefined | void,
 ): AsyncIterable<Message> {
   return {
-    [Symbol.asyncIterator]() {
+    [Symbol.asyncIterator](): AsyncIterator<Message> & Batched<Message> {
       const inner = messages[Symbol.asyncIterator]();
       let over = false;
       const end = (error: Error | undefined, left: boolean): Promise<void> | undefined | void => {
         if (over) return undefined;
         over = true;
         return onEnd(error, left);
+      };
+      const source = batched(inner);
+      const failed = async (thrown: unknown): Promise<Error> => {
+        const error = onError(thrown);
+        await end(error, false);
+        return error;
       };
       return {
         async next() {
@@ -42,11 +49,19 @@ export function watched(
             if (result.done) await end(undefined, false);
             return result;
           } catch (thrown) {
-            const error = onError(thrown);
-            await end(error, false);
-            throw error;
+            throw await failed(thrown);
           }
         },
+        async more() {
+          try {
+            const more = await source.more();
+            if (!more) await end(undefined, false);
+            return more;
+          } catch (thrown) {
+            throw await failed(thrown);
+          }
+        },
+        take: () => source.take(),
         async return() {
           end(undefined, true);
           await inner.return?.();

@@ -7,11 +7,12 @@ import { CreateMessageRequestSchema } from '../../gen/gateway/inference/v2/messa
 import { CreateResponseRequestSchema } from '../../gen/gateway/inference/v2/responses_pb.ts';
 import { pieceForm } from '../../src/inference/pipeline/pieces/piece-forms.ts';
 import { rawJsonOf } from '../../src/lib/raw-json.ts';
+import { Run } from '../../src/lib/runs.ts';
+import { answerReader } from '../../src/providers/answer-reader.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
 import type { Target } from '../../src/providers/dialect.ts';
 import { createDialects } from '../../src/providers/dialects/registry.ts';
 import { type StreamedOperation, spoken } from '../../src/providers/forms/spoken.ts';
-import { frameParser } from '../../src/providers/framing.ts';
 import { operationRow, type RequestOf } from '../../src/providers/operations.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { framed } from '../providers/support/aws-frames.ts';
@@ -153,16 +154,20 @@ function costOf<N extends FormName | NativeFormName>(
   let written = 0;
   for (let round = 0; round < rounds; round++) {
     const start = performance.now();
-    const parser = frameParser(dialect.framing ?? 'sse');
     const translator = operation.stream(request, context);
-    for (const event of parser.push(bytes)) {
-      for (const piece of translator.push(event)) {
+    const reader = answerReader(translator, dialect.framing ?? 'sse', (items) => {
+      for (const piece of items) {
+        if (piece instanceof Run) {
+          written += piece.text.length + piece.framed(true).length;
+          continue;
+        }
         form.said(piece as never);
         written +=
           `event: x\ndata: ${String(rawJsonOf(piece) ?? JSON.stringify(codec.encode(chunkSchema, piece)))}\n\n`
             .length;
       }
-    }
+    });
+    reader.push(bytes);
     times.push(((performance.now() - start) * 1000) / STREAM_EVENTS);
   }
   if (written === 0) throw new Error('nothing was written');

@@ -8,6 +8,7 @@ import { usageRecord } from '../../ledger/usage-record.ts';
 import type { OutboundBody } from '../../lib/egress/outbound.ts';
 import { loggedError } from '../../lib/error-words.ts';
 import { GatewayError, withProvider } from '../../lib/errors.ts';
+import type { Run } from '../../lib/runs.ts';
 import type { ProviderEntry, Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
@@ -133,6 +134,13 @@ export class Attempt {
     this.#served((part as { readonly serviceTier?: unknown }).serviceTier);
     if (this.#said !== undefined && this.#said.length > MAX_SAID) return;
     this.#said = (this.#said ?? '') + this.form.said(part);
+  }
+
+  /** Parts that differ in nothing but their texts: nothing else in them is new. */
+  saysRun(run: Run<unknown>): void {
+    this.assembled?.push(run.joined() as object);
+    if (this.#said !== undefined && this.#said.length > MAX_SAID) return;
+    this.#said = (this.#said ?? '') + run.text;
   }
 
   /** The first piece of a streamed answer is here. */

@@ -2,6 +2,7 @@
 // providers that go on, and are paid, when the connection is closed.
 import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
+import { type Batched, batched, type Run } from '../../lib/runs.ts';
 import { clientLeft, type Drains, HeldSignal } from './drains.ts';
 
 /**
@@ -38,15 +39,17 @@ export function drainedRest<T>(answer: AsyncIterable<T>, held: HeldSignal): Asyn
   return stream;
 }
 
-class Drained<T> implements AsyncIterableIterator<T, undefined> {
+class Drained<T> implements AsyncIterableIterator<T, undefined>, Batched<T> {
   readonly #inner: AsyncIterator<T>;
   readonly #held: HeldSignal;
+  readonly #batches: Batched<T>;
   #reject: ((error: Error) => void) | undefined;
   #reading: Promise<unknown> | undefined;
 
   constructor(inner: AsyncIterator<T>, held: HeldSignal) {
     this.#inner = inner;
     this.#held = held;
+    this.#batches = batched(inner);
     held.onCut = () => {
       this.drain();
       this.#reject?.(clientLeft());
@@ -57,15 +60,35 @@ class Drained<T> implements AsyncIterableIterator<T, undefined> {
     return this;
   }
 
+  take(): T | Run<T> | undefined {
+    return this.#held.cut ? undefined : this.#batches.take();
+  }
+
   next(): Promise<IteratorResult<T, undefined>> {
+    return this.#read(
+      () => this.#inner.next(),
+      ({ done }) => done === true,
+    );
+  }
+
+  more(): Promise<boolean> {
+    return this.#read(
+      () => this.#batches.more(),
+      (more) => !more,
+    );
+  }
+
+  /** @param isOver whether what was read is the end */
+  #read<R>(begin: () => Promise<R>, isOver: (result: R) => boolean): Promise<R> {
     if (this.#held.cut) return Promise.reject(clientLeft());
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      const reading = this.#inner.next().then(
+      this.#reading = begin().then(
         (result) => {
-          if (result.done && !this.#held.cut) this.#held.over();
+          const over = isOver(result);
+          if (over && !this.#held.cut) this.#held.over();
           resolve(result);
-          return result.done === true;
+          return over;
         },
         (error: unknown) => {
           if (!this.#held.cut) this.#held.over();
@@ -73,7 +96,6 @@ class Drained<T> implements AsyncIterableIterator<T, undefined> {
           return true;
         },
       );
-      this.#reading = reading;
     });
   }
 

@@ -2,7 +2,9 @@
 import type { Call } from '../../call/call.ts';
 import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { BatchedIterator, Run } from '../../lib/runs.ts';
 import { Turns } from '../../lib/turns.ts';
+import { type AnswerReader, answerReader } from '../../providers/answer-reader.ts';
 import type {
   Dialect,
   Outbound,
@@ -11,7 +13,7 @@ import type {
   Target,
   TranslationContext,
 } from '../../providers/dialect.ts';
-import { type FrameParser, frameParser } from '../../providers/framing.ts';
+import type { Framing } from '../../providers/framing.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import { type AnswerForm, answerForm } from './answer-form.ts';
 import type { Attempt } from './attempt.ts';
@@ -59,7 +61,7 @@ export async function callStream<Request, Answer extends object, Chunk extends o
       answer.status,
       body,
       translator,
-      frameParser(dialect.framing ?? 'sse'),
+      dialect.framing ?? 'sse',
       attempt,
       signal instanceof HeldSignal ? signal : undefined,
     );
@@ -110,16 +112,16 @@ async function wholeAnswer<Request, Answer extends object, Chunk>(
 }
 
 /** The translated pieces of one answer. Owns the upstream's body: ends it when the reader leaves. */
-class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
+class Pieces<Chunk> extends BatchedIterator<Chunk> {
   readonly #status: number;
   readonly #body: AsyncIterator<Uint8Array>;
-  readonly #parser: FrameParser;
+  readonly #reader: AnswerReader;
   readonly #translator: StreamTranslator<Chunk>;
   readonly #attempt: Attempt;
   /** Goes on when the client leaves. */
   readonly #held: HeldSignal | undefined;
   readonly #turns = new Turns();
-  #ready: Chunk[] = [];
+  #ready: (Chunk | Run<Chunk>)[] = [];
   #at = 0;
   #over = false;
   #error: GatewayError | undefined;
@@ -128,30 +130,32 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
     status: number,
     body: AsyncIterable<Uint8Array>,
     translator: StreamTranslator<Chunk>,
-    parser: FrameParser,
+    framing: Framing,
     attempt: Attempt,
     held: HeldSignal | undefined,
   ) {
+    super();
     this.#held = held;
     this.#status = status;
     this.#body = body[Symbol.asyncIterator]();
     this.#translator = translator;
-    this.#parser = parser;
     this.#attempt = attempt;
+    this.#reader = answerReader(translator, framing, (chunks) => this.#take(chunks));
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<IteratorResult<Chunk, undefined>> {
-    if (this.#at === this.#ready.length) {
+  async more(): Promise<boolean> {
+    while (this.#at === this.#ready.length) {
       if (this.#error) throw this.#error;
-      if (this.#over) return { done: true, value: undefined };
+      if (this.#over) return false;
       await this.fill();
-      return this.next();
     }
-    return { done: false, value: this.#ready[this.#at++]! };
+    return true;
+  }
+
+  take(): Chunk | Run<Chunk> | undefined {
+    const item = this.#ready[this.#at];
+    if (item !== undefined) this.#at++;
+    return item;
   }
 
   async return(): Promise<IteratorResult<Chunk, undefined>> {
@@ -190,10 +194,10 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
     if (this.#held !== undefined && !done) this.#held.read(value.length);
     const pause = done ? undefined : this.#turns.step(value.length);
     if (pause !== undefined) await pause;
-    if (this.#translator.take !== undefined) {
-      if (!done) this.#take(this.#translator.take(value));
-    } else this.#events(done ? this.#parser.end() : this.#parser.push(value));
-    if (done) this.#take(this.#translator.end());
+    if (done) {
+      this.#reader.end();
+      this.#take(this.#translator.end());
+    } else this.#reader.push(value);
     if (!done && !this.#translator.done) return;
     this.#over = true;
     this.#attempt.end({
@@ -205,18 +209,12 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
     if (!done) drain(this.#body);
   }
 
-  #events(events: ReturnType<FrameParser['push']>): void {
-    for (const event of events) {
-      this.#take(this.#translator.push(event));
-      if (this.#translator.done) break;
-    }
-  }
-
-  #take(chunks: readonly Chunk[]): void {
+  #take(chunks: readonly (Chunk | Run<Chunk>)[]): void {
     if (chunks.length === 0) return;
     this.#attempt.firstToken();
     for (const chunk of chunks) {
-      this.#attempt.says(chunk as object);
+      if (chunk instanceof Run) this.#attempt.saysRun(chunk);
+      else this.#attempt.says(chunk as object);
       this.#ready.push(chunk);
     }
   }

@@ -4,6 +4,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { type ResponseEvent, ResponseEventSchema } from '../../../gen/gateway/inference/v2/responses_pb.ts';
 import { GatewayError, toGatewayError } from '../../lib/errors.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
+import { type Batched, BatchedIterator, batched, Run } from '../../lib/runs.ts';
 import { jsonOf } from '../../providers/forms/json-of.ts';
 import { eventMessage } from '../../providers/forms/responses/pieces.ts';
 import { objectOf } from '../../providers/json-object.ts';
@@ -24,45 +25,106 @@ function typeOf(event: ResponseEvent): string {
 }
 
 /** @param previous the response that this one follows, where the gateway put that in its place */
-export async function* toldEvents(
+export function toldEvents(
   events: AsyncIterable<ResponseEvent>,
   keeper: Keeper,
   previous: string | undefined,
-): AsyncGenerator<ResponseEvent, void> {
-  let [first, last]: (ResponseEvent | undefined)[] = [];
-  let noted: Promise<void> | undefined;
-  const log = new Told();
-  try {
-    for await (const event of events) {
-      const type = typeOf(event);
-      last = event;
-      if (!LIFE.test(type)) {
-        log.push(event);
-        yield event;
-        continue;
+): AsyncIterable<ResponseEvent> {
+  return new ToldEvents(batched(events[Symbol.asyncIterator]()), keeper, previous);
+}
+
+class ToldEvents extends BatchedIterator<ResponseEvent> {
+  readonly #events: Batched<ResponseEvent>;
+  readonly #keeper: Keeper;
+  readonly #previous: string | undefined;
+  readonly #log = new Told();
+  #first: ResponseEvent | undefined;
+  #last: ResponseEvent | Run<ResponseEvent> | undefined;
+  #noted: Promise<void> | undefined;
+  /** An event of the response's life: what it tells is kept before it goes. */
+  #life: ResponseEvent | undefined;
+  #ready: ResponseEvent | Run<ResponseEvent> | undefined;
+  #failure: GatewayError | undefined;
+  #left = false;
+
+  constructor(events: Batched<ResponseEvent>, keeper: Keeper, previous: string | undefined) {
+    super();
+    this.#events = events;
+    this.#keeper = keeper;
+    this.#previous = previous;
+  }
+
+  async more(): Promise<boolean> {
+    if (this.#ready !== undefined) return true;
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      while (this.#ready === undefined && !this.#left) {
+        if (this.#life !== undefined) await this.#tell(this.#life);
+        else if (this.#read() === undefined && !(await this.#events.more())) return false;
       }
-      first ??= event;
-      const json = jsonOf(codec, ResponseEventSchema, event);
-      const response = objectOf(json.response);
-      const told =
-        previous === undefined || response === undefined ? event : following(json, response, previous);
-      // While it is made it can be read and stopped at its provider.
-      if (type === 'response.created' && keeper.isAsked && keeper.isElsewhere && response !== undefined)
-        noted = keeper.note(String(response.id));
-      if (type === 'response.created') log.isKept = keeper.isAsked && !keeper.isElsewhere;
-      log.push(told);
-      if (END.test(type) && response !== undefined) {
-        await noted;
-        const kept = objectOf(jsonOf(codec, ResponseEventSchema, told).response) ?? response;
-        await keeper.keep(kept, log.texts);
-      }
-      yield told;
+      return !this.#left;
+    } catch (thrown) {
+      this.#ready = this.#failed(toGatewayError(thrown));
+      return true;
     }
-  } catch (thrown) {
-    const error = toGatewayError(thrown);
+  }
+
+  take(): ResponseEvent | Run<ResponseEvent> | undefined {
+    if (this.#ready === undefined && this.#failure === undefined && this.#life === undefined) this.#read();
+    const ready = this.#ready;
+    this.#ready = undefined;
+    return ready;
+  }
+
+  async return(): Promise<IteratorResult<ResponseEvent, undefined>> {
+    this.#left = true;
+    await this.#events.return?.();
+    return { done: true, value: undefined };
+  }
+
+  /** The next event at hand; undefined: there is none. */
+  #read(): ResponseEvent | Run<ResponseEvent> | undefined {
+    const event = this.#events.take();
+    if (event === undefined) return undefined;
+    this.#last = event;
+    if (!(event instanceof Run) && LIFE.test(typeOf(event))) this.#life = event;
+    else {
+      this.#log.push(event);
+      this.#ready = event;
+    }
+    return event;
+  }
+
+  async #tell(event: ResponseEvent): Promise<void> {
+    const [type, keeper, previous] = [typeOf(event), this.#keeper, this.#previous];
+    this.#life = undefined;
+    this.#first ??= event;
+    this.#ready = event;
+    if (previous === undefined && !keeper.isAsked && !keeper.isRemembered) return;
+    const json = jsonOf(codec, ResponseEventSchema, event);
+    const response = objectOf(json.response);
+    const told =
+      previous === undefined || response === undefined ? event : following(json, response, previous);
+    // While it is made it can be read and stopped at its provider.
+    if (type === 'response.created' && keeper.isAsked && keeper.isElsewhere && response !== undefined)
+      this.#noted = keeper.note(String(response.id));
+    if (type === 'response.created') this.#log.isKept = keeper.isAsked && !keeper.isElsewhere;
+    this.#log.push(told);
+    if (END.test(type) && response !== undefined) {
+      await this.#noted;
+      const kept = objectOf(jsonOf(codec, ResponseEventSchema, told).response) ?? response;
+      await keeper.keep(kept, this.#log.texts);
+    }
+    this.#ready = told;
+  }
+
+  /** The last event of a stream that broke. @throws GatewayError what broke it, where nothing has gone out */
+  #failed(error: GatewayError): ResponseEvent {
+    const [first, last] = [this.#first, this.#last];
     if (first === undefined || error.reason === 'client_closed') throw error;
-    yield failedEvent(first, last ?? first, error);
-    throw new GatewayError(error.reason, error.message, { ...error.details, told: true, cause: error.cause });
+    const { reason, message, details, cause } = error;
+    this.#failure = new GatewayError(reason, message, { ...details, told: true, cause });
+    return failedEvent(first, last instanceof Run ? last.at(last.count - 1) : (last ?? first), error);
   }
 }
 
@@ -76,10 +138,17 @@ class Told {
   texts: string[] = [];
   #length = 0;
 
-  push(event: ResponseEvent): void {
+  push(event: ResponseEvent | Run<ResponseEvent>): void {
     if (!this.isKept) return;
-    const raw = rawJsonOf(event);
-    const text = typeof raw === 'string' ? raw : JSON.stringify(jsonOf(codec, ResponseEventSchema, event));
+    if (event instanceof Run) for (let at = 0; at < event.count; at++) this.#add(event.jsonOf(at));
+    else {
+      const raw = rawJsonOf(event);
+      this.#add(typeof raw === 'string' ? raw : JSON.stringify(jsonOf(codec, ResponseEventSchema, event)));
+    }
+  }
+
+  #add(text: string): void {
+    if (!this.isKept) return;
     this.#length += text.length;
     this.texts.push(text);
     if (this.#length <= MOST_LOGGED) return;

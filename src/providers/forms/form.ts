@@ -4,6 +4,7 @@
 // published form is written once and not once for every wire.
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ChatCompletion, ChatCompletionChunk } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Run } from '../../lib/runs.ts';
 import type { Target, TranslationContext } from '../dialect.ts';
 import type { UsageReport } from '../usage/report.ts';
 import type { Carries } from './ability.ts';
@@ -38,6 +39,11 @@ export interface PieceTranslator<Chunk> {
   push(chunk: ChatCompletionChunk): readonly Chunk[];
   /** Called once, when the answer has come to its end. */
   end(usage: UsageReport): readonly Chunk[];
+  /**
+   * What becomes of chunks that repeat the last one with another text; undefined: they are given to `push`. What it gives
+   * takes note of the texts, and holds until the next `push`.
+   */
+  again?(): ((texts: readonly string[]) => Run<Chunk>) | undefined;
 }
 
 /** A form whose answers come whole, to and from another operation. */
@@ -45,4 +51,24 @@ export interface WholeForm<Request, Answer, OtherRequest, OtherAnswer> {
   /** @throws GatewayError `validation_failed` for what cannot be asked. */
   to(request: Request): { readonly other: OtherRequest; readonly lost: readonly string[] };
   answer(other: OtherAnswer, request: Request): Answer;
+}
+
+/** Whether a chunk says a piece of a text, and nothing that another one like it would add to what is known. */
+export function saysTextAlone({ choices, usage }: ChatCompletionChunk): boolean {
+  const [choice] = choices;
+  if (choices.length !== 1 || choice?.delta === undefined || usage !== undefined) return false;
+  const { content, refusal, reasoningContent, contentBlocks, toolCalls, functionCall, extra } = choice.delta;
+  if (!content || refusal || reasoningContent || contentBlocks.length > 0 || toolCalls.length > 0)
+    return false;
+  return functionCall === undefined && !choice.finishReason && hasNothing(extra);
+}
+
+/** Some providers tell of each member that it is not there. */
+function hasNothing(extra: JsonObject | undefined): boolean {
+  if (extra === undefined) return true;
+  return Object.values(extra).every((value) => value === null || value === '' || isEmptyList(value));
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

@@ -16,6 +16,7 @@ import type {
   StreamTranslator,
   TranslationContext,
 } from '../dialect.ts';
+import type { Repeat } from '../event-runs.ts';
 import { carriesOf } from './carries.ts';
 import type { Form, PieceTranslator } from './form.ts';
 
@@ -134,6 +135,12 @@ class Translated<Chunk> implements StreamTranslator<Chunk> {
 
   end(): readonly Chunk[] {
     return this.#translate(this.#inner.end());
+  }
+
+  repeat(): Repeat<Chunk> | undefined {
+    const run = this.#pieces.again?.();
+    const pattern = run && this.#inner.repeat?.()?.pattern;
+    return pattern && { pattern, run: (texts) => run!(texts) };
   }
 
   usage() {

@@ -13,6 +13,8 @@ import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { rawJsonOf } from '../../../src/lib/raw-json.ts';
+import type { Run } from '../../../src/lib/runs.ts';
+import { answerReader } from '../../../src/providers/answer-reader.ts';
 import type {
   Dialect,
   Operation,
@@ -23,11 +25,11 @@ import type {
 } from '../../../src/providers/dialect.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
 import { spoken } from '../../../src/providers/forms/spoken.ts';
-import { type FrameParser, frameParser } from '../../../src/providers/framing.ts';
 import { OPERATIONS, type OperationName, type OperationRow } from '../../../src/providers/operations.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { framed } from './aws-frames.ts';
+import { piecesOf } from './pieces-of.ts';
 import { contextOf, targetOf } from './target.ts';
 
 const SCHEMAS: Readonly<Record<OperationName, OperationRow>> = OPERATIONS;
@@ -129,18 +131,16 @@ export class GoldenCase {
   /** The stream's outcome when its bytes come in these pieces. */
   stream(pieces: Iterable<Uint8Array>): unknown {
     const translator = this.#streaming().stream(this.request, contextOf(this.target));
-    const parser = frameParser(this.dialect.framing ?? 'sse');
     const chunks: unknown[] = [];
     const schema = SCHEMAS[this.settings.operation].chunk as DescMessage;
-    const take = (events: ReturnType<FrameParser['push']>): void => {
-      for (const event of events) {
-        for (const chunk of translator.push(event)) chunks.push(said(schema, chunk as Message));
-      }
+    const take = (items: readonly (unknown | Run<unknown>)[]): void => {
+      for (const chunk of piecesOf(items)) chunks.push(said(schema, chunk as Message));
     };
+    const reader = answerReader(translator, this.dialect.framing ?? 'sse', take);
     const result = outcome(() => {
-      for (const piece of pieces) take(parser.push(piece));
-      take(parser.end());
-      for (const chunk of translator.end()) chunks.push(said(schema, chunk as Message));
+      for (const piece of pieces) reader.push(piece);
+      reader.end();
+      take(translator.end());
       return {};
     });
     const usage = translator.usage();

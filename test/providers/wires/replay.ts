@@ -1,6 +1,7 @@
 // Reads recordings through a provider's own entry.
 
 import {
+  type ChatCompletionChunk,
   ChatCompletionChunkSchema,
   ChatCompletionSchema,
   CreateChatCompletionRequestSchema,
@@ -8,10 +9,11 @@ import {
 import { UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { rawJsonOf } from '../../../src/lib/raw-json.ts';
-import { frameParser } from '../../../src/providers/framing.ts';
+import { answerReader } from '../../../src/providers/answer-reader.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { dialects } from '../support/golden.ts';
+import { piecesOf } from '../support/pieces-of.ts';
 import { contextOf, targetOf } from '../support/target.ts';
 
 type Json = Record<string, never>;
@@ -47,20 +49,20 @@ export function replay(id: string, strict = true) {
     /** @param ends `error`: an error is told and not thrown */
     stream(pieces: Iterable<Uint8Array>, ends: 'well' | 'error' = 'well') {
       const translator = chat.stream(REQUEST, context);
-      const parser = frameParser(dialect.framing ?? 'sse');
       const chunks: Json[] = [];
-      const take = (found: ReturnType<typeof translator.push>): void => {
-        for (const chunk of found) {
+      const take = (found: Parameters<typeof piecesOf<ChatCompletionChunk>>[0]): void => {
+        for (const chunk of piecesOf(found)) {
           const raw = rawJsonOf(chunk);
           chunks.push(
             raw === undefined ? (codec.encode(ChatCompletionChunkSchema, chunk) as Json) : text(raw),
           );
         }
       };
+      const reader = answerReader(translator, dialect.framing ?? 'sse', take);
       let error: GatewayError | undefined;
       try {
-        for (const piece of pieces) for (const event of parser.push(piece)) take(translator.push(event));
-        for (const event of parser.end()) take(translator.push(event));
+        for (const piece of pieces) reader.push(piece);
+        reader.end();
         take(translator.end());
       } catch (thrown) {
         if (ends === 'well' || !(thrown instanceof GatewayError)) throw thrown;

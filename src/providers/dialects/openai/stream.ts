@@ -5,8 +5,10 @@ import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
 import { fail } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
+import { RelayedRun } from '../../../lib/runs.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, ProviderEntry, StreamTranslator } from '../../dialect.ts';
+import type { Repeat } from '../../event-runs.ts';
 import { isObject } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import type { UsageReport } from '../../usage/report.ts';
@@ -14,6 +16,7 @@ import { readUsage, usageIn } from '../../usage/tap.ts';
 import { StreamedChoices } from './choices.ts';
 import { errorInside, errorText, faultOf, isBareError, speaksOfError } from './error.ts';
 import { removedMember } from './removed-member.ts';
+import { aroundText, linesOf, repeatedText } from './repeated-text.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 
@@ -39,6 +42,8 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   #usageLast = false;
   /** The last chunk, as the template of a finish chunk that the provider omits. */
   #last: JsonObject | undefined;
+  /** The last event, where it was a chunk that others may repeat, and what was passed on of it. */
+  #plain: { readonly data: string; readonly json: JsonObject; readonly text: string } | undefined;
 
   constructor(settings: StreamSettings<D>) {
     this.#settings = settings;
@@ -50,6 +55,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   }
 
   push(event: SseEvent): readonly MessageShape<D>[] {
+    this.#plain = undefined;
     if (this.#done) return NONE;
     const { data } = event;
     if (data === '[DONE]' || data.trim() === '[DONE]') {
@@ -68,10 +74,31 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
       this.#count(json);
       throw errorInside(fault, this.#settings.provider.id);
     }
-    const text = this.#watch(json) ? JSON.stringify(json) : data;
-    return this.#settings.hideUsage && Object.hasOwn(json, 'usage')
-      ? this.#withoutUsage(json, text)
-      : [this.#chunk(json, text)];
+    const isMended = this.#watch(json);
+    const text = isMended ? JSON.stringify(json) : data;
+    const isPlain = !isMended && event.event === 'message' && !isObject(json.usage);
+    if (this.#settings.hideUsage && Object.hasOwn(json, 'usage'))
+      return this.#withoutUsage(json, text, isPlain);
+    if (isPlain) this.#plain = { data, json, text };
+    return [this.#chunk(json, text)];
+  }
+
+  repeat(): Repeat<MessageShape<D>> | undefined {
+    const plain = this.#plain;
+    if (plain === undefined || !isChunks(this.#settings.schema)) return undefined;
+    const { data, json, text } = plain;
+    const source = aroundText(data, json);
+    if (source === undefined) return undefined;
+    const read = (one: string): MessageShape<D> => this.#chunk(JSON.parse(one), one);
+    const pattern = repeatedText(source, json);
+    if (text === data) return { pattern, run: (texts, lines) => new RelayedRun(lines, texts, read, source) };
+    const around = aroundText(text, json);
+    if (around === undefined) return undefined;
+    const own = repeatedText(around, json);
+    return {
+      pattern,
+      run: (texts, _, fillings) => new RelayedRun(linesOf(own, texts, fillings), texts, read, around),
+    };
   }
 
   end(): readonly MessageShape<D>[] {
@@ -135,10 +162,12 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   }
 
   /** The usage that only the gateway asked for: its own chunk is dropped, the member taken out of others. */
-  #withoutUsage(json: JsonObject, data: string): readonly MessageShape<D>[] {
+  #withoutUsage(json: JsonObject, data: string, isPlain: boolean): readonly MessageShape<D>[] {
     if (isObject(json.usage) && Array.isArray(json.choices) && json.choices.length === 0) return NONE;
     delete json.usage;
-    return [this.#chunk(json, removedMember(data, 'usage') ?? JSON.stringify(json))];
+    const text = removedMember(data, 'usage') ?? JSON.stringify(json);
+    if (isPlain) this.#plain = { data, json, text };
+    return [this.#chunk(json, text)];
   }
 
   #chunk(json: JsonObject, data: string): MessageShape<D> {

@@ -13,10 +13,11 @@ import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { type MessageEvent, MessageEventSchema } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
+import { type Run, ShapedRun } from '../../../lib/runs.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { arrayOf, objectOf, parsedObject, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
-import type { PieceTranslator } from '../form.ts';
+import { type PieceTranslator, saysTextAlone } from '../form.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { blockJson } from './answer.ts';
 import { keptSignature } from './kept.ts';
@@ -24,6 +25,8 @@ import { callId, messageId, messageUsage, NO_USAGE, stopReason } from './words.t
 
 const NONE: readonly never[] = Object.freeze([]);
 const STOP: JsonObject = Object.freeze({ type: 'message_stop' });
+/** Of a piece of a block. */
+const TEXT = 'content_block_delta';
 const PING: JsonObject = Object.freeze({ type: 'ping' });
 
 /** Calls of one answer at the most. */
@@ -82,19 +85,35 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #sequence: string | undefined;
   #usage: Usage | undefined;
   #ownContent: JsonObject | undefined;
+  readonly #read: ((json: string) => E) | undefined;
+  /** The last chunk. */
+  #last: ChatCompletionChunk | undefined;
 
-  constructor(emit: (event: JsonObject) => readonly E[], model: string) {
+  /** @param read an event of its JSON, where events are given as they are */
+  constructor(emit: (event: JsonObject) => readonly E[], model: string, read?: (json: string) => E) {
     this.#emit = emit;
     this.#model = model;
+    this.#read = read;
   }
 
   push(chunk: ChatCompletionChunk): readonly E[] {
     this.#out = [];
+    this.#last = chunk;
     if (!this.#started) this.#start(chunk);
     if (chunk.usage !== undefined) this.#usage = chunk.usage;
     // Answers beyond the first have no place in a message.
     for (const choice of chunk.choices) if (choice.index === 0) this.#choice(choice);
     return this.#out.length === 0 ? NONE : this.#out;
+  }
+
+  again(): ((texts: readonly string[]) => Run<E>) | undefined {
+    const [last, read, open] = [this.#last, this.#read, this.#open];
+    if (last === undefined || read === undefined || open?.key !== 'text') return undefined;
+    // One event: its block was open before.
+    if (this.#out.length !== 1 || !saysTextAlone(last)) return undefined;
+    const before = `{"type":"${TEXT}","index":${open.index},"delta":{"type":"text_delta","text":"`;
+    const shape = { type: TEXT, before, after: '"}}', read };
+    return (texts) => new ShapedRun(shape, texts);
   }
 
   end(usage: UsageReport): readonly E[] {
@@ -252,7 +271,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
 
   #add(delta: JsonObject): void {
     if (delta.type === 'signature_delta') this.#open!.unsigned = false;
-    this.#send({ type: 'content_block_delta', index: this.#open!.index, delta });
+    this.#send({ type: TEXT, index: this.#open!.index, delta });
   }
 
   #close(): void {

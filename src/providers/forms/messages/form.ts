@@ -22,7 +22,12 @@ export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Mess
       chatRequest(jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
     answer: (completion, request, _context, usage) =>
       messageOf(json, completion, typeof usage === 'object' ? usage : completion.usage, request.model ?? ''),
-    pieces: (request) => new MessageEvents((event) => [eventOf(json, event)], request.model ?? ''),
+    pieces: (request) =>
+      new MessageEvents(
+        (event) => [eventOf(json, event)],
+        request.model ?? '',
+        (text) => eventOf(json, JSON.parse(text) as JsonObject, text),
+      ),
     wholeAsChunks: (answer) => messageEvents(json, answer),
   };
 }

@@ -21,6 +21,14 @@ interface OpenMessage extends Open {
   readonly logprobs: JsonObject[];
 }
 
+/** A text to which more is added without telling. */
+export interface OpenText {
+  /** Of its item, and the item's place. */
+  readonly id: string;
+  readonly at: number;
+  add(text: string): void;
+}
+
 interface OpenCall extends Open {
   kind: ToolKind | undefined;
   name: string;
@@ -88,6 +96,16 @@ export class Output {
       delta: text,
       logprobs: [...logprobs],
     });
+  }
+
+  /** The text that is open; undefined: there is none. */
+  openText(): OpenText | undefined {
+    const open = this.#message;
+    if (open?.kind !== 'output_text') return undefined;
+    const add = (text: string): void => {
+      open.text += text;
+    };
+    return { id: String(open.item.id), at: open.at, add };
   }
 
   refuses(text: string): void {

@@ -8,13 +8,16 @@ import {
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
+import { type Run, type RunShape, ShapedRun } from '../../../lib/runs.ts';
 import type { MessageJson } from '../../dialect.ts';
 import type { UsageReport } from '../../usage/report.ts';
-import type { PieceTranslator } from '../form.ts';
+import { type PieceTranslator, saysTextAlone } from '../form.ts';
 import { logprobsOf } from './logprobs.ts';
 import type { Tell } from './output.ts';
 import { responseUsage } from './usage.ts';
 import { ResponseWriter, type WriterDeps } from './writer.ts';
+
+const TEXT = 'response.output_text.delta';
 
 /** Translates the chunks of one answer. */
 export class ResponsePieces implements PieceTranslator<ResponseEvent> {
@@ -28,6 +31,9 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
   #tier: string | undefined;
   #finish: string | undefined;
   #usage: Usage | undefined;
+  /** The last chunk, and how many events told of it. */
+  #last: ChatCompletionChunk | undefined;
+  #told = 0;
 
   constructor(json: MessageJson, deps: (tell: Tell) => WriterDeps, now: () => number) {
     this.#json = json;
@@ -36,6 +42,7 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
   }
 
   push(chunk: ChatCompletionChunk): readonly ResponseEvent[] {
+    this.#last = chunk;
     if (chunk.model !== '') this.#model = chunk.model;
     this.#begin();
     const { choices, usage, serviceTier } = chunk;
@@ -48,6 +55,27 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
       if (choice.finishReason) this.#finish ??= choice.finishReason;
     }
     return this.#take();
+  }
+
+  again(): ((texts: readonly string[]) => Run<ResponseEvent>) | undefined {
+    const last = this.#last;
+    if (last === undefined || this.#told !== 1 || !saysTextAlone(last)) return undefined;
+    if (last.choices[0]?.logprobs !== undefined) return undefined;
+    const open = this.#writer.openText();
+    if (open === undefined) return undefined;
+    const shape: RunShape<ResponseEvent> = {
+      type: TEXT,
+      before: `{"type":"${TEXT}","sequence_number":`,
+      between: ',"content_index":0,"delta":"',
+      after: `","logprobs":[],"item_id":${JSON.stringify(open.id)},"output_index":${open.at}}`,
+      read: (text) => eventMessage(this.#json, JSON.parse(text) as JsonObject),
+    };
+    return (texts) => {
+      const run = new ShapedRun(shape, texts, this.#number);
+      this.#number += texts.length;
+      open.add(run.text);
+      return run;
+    };
   }
 
   end(report?: UsageReport): readonly ResponseEvent[] {
@@ -75,6 +103,7 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
   #take(): readonly ResponseEvent[] {
     const events = this.#events;
     this.#events = [];
+    this.#told = events.length;
     return events;
   }
 }

@@ -6,7 +6,7 @@ import { arrayOf, isObject, objectOf } from '../../json-object.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { Blocks } from './blocks.ts';
 import type { Wire } from './conversation.ts';
-import { Output, type Tell } from './output.ts';
+import { type OpenText, Output, type Tell } from './output.ts';
 import { pack } from './packed.ts';
 import type { ToolKinds } from './tools.ts';
 import { incompleteReason } from './usage.ts';
@@ -76,6 +76,11 @@ export class ResponseWriter {
     if (extra !== undefined) this.#further(extra);
     let at = 0;
     for (const call of said.toolCalls) this.#call(call, call.index ?? at++);
+  }
+
+  /** The piece of a message's text that is open. */
+  openText(): OpenText | undefined {
+    return this.#output.openText();
   }
 
   /** A whole message: its blocks tell in which order it thought and spoke. */
