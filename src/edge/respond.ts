@@ -75,11 +75,19 @@ export function respondError(
   );
 }
 
+/** What takes bytes: an answer, or a socket. */
+interface Draining {
+  readonly destroyed: boolean;
+  destroy(): unknown;
+  once(event: 'drain' | 'close', listener: () => void): unknown;
+  off(event: 'drain' | 'close', listener: () => void): unknown;
+}
+
 /**
  * Resolves when more may be written. @throws GatewayError client_closed when the client has left, or takes nothing for
  * `stallMs`; then its connection is ended.
  */
-export function drained(res: ServerResponse, stallMs: number = STALL_MS): Promise<void> {
+export function drained(res: Draining, stallMs: number = STALL_MS): Promise<void> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
       reject(clientClosed());

@@ -31,6 +31,7 @@ import { annotationsOf, type Route, type RouteMatch, type RouteTable } from '../
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 import { controlInput } from './control-input.ts';
+import { ResponseSink } from './event-sink.ts';
 import { formRequest } from './form-request.ts';
 import { Leave } from './leave.ts';
 import { forwardRequest, writeForwarded } from './pass-through.ts';
@@ -176,7 +177,7 @@ async function operation(
       const { form } = annotationsOf(method);
       const shape = { plane: route.plane, form, requestId: call.id };
       await writeEvents(
-        res,
+        new ResponseSink(res),
         call.record.status ?? 200,
         method.output,
         messages,

@@ -1,6 +1,5 @@
 // Messages as server-sent events: `data: <json>` ... `data: [DONE]`; where the form names its events, each with its
 // `event:` line, and without [DONE].
-import type { ServerResponse } from 'node:http';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import { Form } from '../../gen/gateway/options/v2/options_pb.ts';
 import { toGatewayError } from '../lib/errors.ts';
@@ -8,8 +7,15 @@ import { rawJsonOf } from '../lib/raw-json.ts';
 import { type Batched, batched, Run } from '../lib/runs.ts';
 import { codec } from '../rest/codec.ts';
 import { type ErrorShape, errorBody } from '../rest/error-body.ts';
-import { drained, type Pairs } from './respond.ts';
+import type { EventSink } from './event-sink.ts';
+import type { Pairs } from './respond.ts';
 
+const HEAD = [
+  ['content-type', 'text/event-stream; charset=utf-8'],
+  ['cache-control', 'no-cache'],
+  // Reverse proxies in front must not hold events back.
+  ['x-accel-buffering', 'no'],
+] as const;
 /** Characters that wait for one write at the most. */
 const MOST_TOGETHER = 65_536;
 /** How long the head waits for the first event, in milliseconds. */
@@ -17,24 +23,17 @@ const HEAD_ALONE_MS = 20;
 
 /** Writes until the stream ends. An error after the first event becomes the last event, without [DONE]. */
 export async function writeEvents(
-  res: ServerResponse,
+  sink: EventSink,
   status: number,
   desc: DescMessage,
   messages: AsyncIterable<Message>,
   headers: Pairs,
   shape: ErrorShape,
 ): Promise<void> {
-  const head: Record<string, string> = {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    // Reverse proxies in front must not hold events back.
-    'x-accel-buffering': 'no',
-  };
-  for (const [name, value] of headers) head[name] = value;
-  res.writeHead(status, head);
-  const out = new Together(res);
+  sink.head(status, [...HEAD, ...headers]);
+  const out = new Together(sink);
   // The head leaves with the first event, which is nearly always at hand; a client must not wait for both.
-  const alone = setTimeout(() => res.flushHeaders(), HEAD_ALONE_MS);
+  const alone = setTimeout(() => sink.flushHead(), HEAD_ALONE_MS);
   const named = (shape.form ?? Form.UNSPECIFIED) !== Form.UNSPECIFIED;
   const reader = batched(messages[Symbol.asyncIterator]());
   try {
@@ -42,18 +41,19 @@ export async function writeEvents(
       clearTimeout(alone);
       for (let next = reader.take(); next !== undefined; next = reader.take()) {
         const full = out.write(next instanceof Run ? next.framed(named) : framed(next, desc, named));
-        if (full) await drained(res).catch((left) => leave(reader, left));
+        if (full) await sink.drained().catch((left) => leave(reader, left));
       }
     }
-    if (!named) out.write('data: [DONE]\n\n');
-    out.flush();
-    res.end();
+    sink.end(out.taken(named ? '' : 'data: [DONE]\n\n'));
   } catch (thrown) {
     const error = toGatewayError(thrown);
-    out.flush();
-    if (error.reason === 'client_closed' || res.destroyed) res.destroy();
-    else if (error.details.told) res.end();
-    else res.end(`${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
+    const rest = out.taken('');
+    if (error.reason === 'client_closed' || sink.destroyed) {
+      if (rest !== '' && !sink.destroyed) sink.write(rest);
+      sink.destroy();
+    } else if (error.details.told) sink.end(rest);
+    else
+      sink.end(`${rest}${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
   } finally {
     clearTimeout(alone);
   }
@@ -84,27 +84,33 @@ function nameOf(message: Message, text: string): string {
 
 /** Events that are at hand together leave in one write: a write an event costs more than the event. */
 class Together {
-  readonly #res: ServerResponse;
+  readonly #sink: EventSink;
   #text = '';
   #turn: NodeJS.Immediate | undefined;
 
-  constructor(res: ServerResponse) {
-    this.#res = res;
+  constructor(sink: EventSink) {
+    this.#sink = sink;
   }
 
-  /** Whether the socket takes no more for now. */
+  /** Whether the client takes no more for now. */
   write(text: string): boolean {
     this.#text += text;
-    if (this.#text.length >= MOST_TOGETHER) return this.flush();
-    this.#turn ??= setImmediate(() => this.flush());
-    return this.#res.writableNeedDrain;
+    if (this.#text.length >= MOST_TOGETHER) return this.#flush();
+    this.#turn ??= setImmediate(() => this.#flush());
+    return this.#sink.full;
   }
 
-  flush(): boolean {
+  /** What waits, to be written by who asks. */
+  taken(last: string): string {
     clearImmediate(this.#turn);
     this.#turn = undefined;
-    const text = this.#text;
+    const text = this.#text + last;
     this.#text = '';
-    return text !== '' && !this.#res.destroyed && !this.#res.write(text);
+    return text;
+  }
+
+  #flush(): boolean {
+    const text = this.taken('');
+    return text !== '' && !this.#sink.destroyed && this.#sink.write(text);
   }
 }

@@ -1,7 +1,7 @@
 // A JSON answer as the bytes of HTTP/1.1, head and body in one write.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type JsonAnswer, MAX_JOINED } from '../respond.ts';
+import { type JsonAnswer, MAX_JOINED, type Pairs } from '../respond.ts';
 
 /** Characters that a header's value must not have (RFC 9110, part 5.5). */
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
@@ -13,17 +13,9 @@ const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
  */
 export function writeAnswer(socket: Socket, answer: JsonAnswer, keepAliveMs: number | undefined): boolean {
   const { status, json } = answer;
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\ncontent-type: application/json\r\n`;
-  for (const [name, value] of answer.headers) {
-    if (NO_VALUE.test(value)) throw new TypeError(`the header ${name} cannot be sent`);
-    head += `${name}: ${value}\r\n`;
-  }
   const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
-  const connection =
-    keepAliveMs === undefined
-      ? 'Connection: close'
-      : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
-  head += `content-length: ${length}\r\nDate: ${dateText()}\r\n${connection}\r\n\r\n`;
+  const own = `content-type: application/json\r\ncontent-length: ${length}\r\n`;
+  const head = `${headText(status, answer.headers, keepAliveMs, own)}\r\n`;
   // A text without other characters than ASCII's is as long as its bytes.
   if (typeof json === 'string' && length === json.length && length <= MAX_JOINED)
     return socket.write(head + json, 'latin1');
@@ -37,6 +29,24 @@ export function writeAnswer(socket: Socket, answer: JsonAnswer, keepAliveMs: num
   const flushed = socket.write(json);
   socket.uncork();
   return flushed;
+}
+
+/**
+ * The beginning of a head, up to and with the line of its connection.
+ * @param keepAliveMs how long the connection is held afterwards; undefined: it is closed @param own lines that come first
+ * @throws TypeError when a header's value has characters that may not be in one
+ */
+export function headText(status: number, headers: Pairs, keepAliveMs: number | undefined, own = ''): string {
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${own}`;
+  for (const [name, value] of headers) {
+    if (NO_VALUE.test(value)) throw new TypeError(`the header ${name} cannot be sent`);
+    head += `${name}: ${value}\r\n`;
+  }
+  const connection =
+    keepAliveMs === undefined
+      ? 'Connection: close'
+      : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
+  return `${head}Date: ${dateText()}\r\n${connection}\r\n`;
 }
 
 let dated = 0;

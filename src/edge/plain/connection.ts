@@ -4,12 +4,14 @@
 import type { Socket } from 'node:net';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { Connection } from '../connections.ts';
+import type { EventSink } from '../event-sink.ts';
 import { mayBeRequest } from '../first-bytes.ts';
 import { onHalfClosed, type WaitingAnswer } from '../half-closed.ts';
 import { SLICE_BYTES } from '../read-in-slices.ts';
 import type { JsonAnswer } from '../respond.ts';
 import { writeAnswer } from './answer.ts';
 import { type PlainHead, readPlain } from './head.ts';
+import { PlainSink } from './sink.ts';
 
 /** One request while it is answered. */
 export interface PlainRequest extends PlainHead {
@@ -19,11 +21,19 @@ export interface PlainRequest extends PlainHead {
   left: ((error: GatewayError) => void) | undefined;
 }
 
+/** A streamed answer. */
+export interface StreamedAnswer {
+  /** Writes it; resolves when all is written, or its client has left. */
+  readonly write: (sink: EventSink) => Promise<void>;
+}
+
 /**
  * Takes a request with a valid key, and resolves with its answer; with undefined when its client has left. What it throws
  * or rejects with is a mistake of its own: the connection is closed. Undefined: it does not take it, and nothing was done.
  */
-export type PlainHandler = (request: PlainRequest) => Promise<JsonAnswer | undefined> | undefined;
+export type PlainHandler = (
+  request: PlainRequest,
+) => Promise<JsonAnswer | StreamedAnswer | undefined> | undefined;
 
 /** What answers plain requests. */
 export interface Plain {
@@ -69,6 +79,8 @@ export class PlainConnection {
   #stalled = false;
   /** The client has ended its side. */
   #ended = false;
+  /** Where the answer is written, where it is a streamed one. */
+  #sink: PlainSink | undefined;
   /** Of a client that has ended its side: what it waits for. */
   readonly #waiting = new Set<WaitingAnswer>();
 
@@ -114,7 +126,13 @@ export class PlainConnection {
       if (!this.#stalled) this.#socket.end();
       return;
     }
-    this.#waiting.add({ headersSent: false, req: { complete: true, httpVersionMinor: 1 } });
+    const isSent = (): boolean => this.#sink?.sent === true;
+    this.#waiting.add({
+      get headersSent() {
+        return isSent();
+      },
+      req: { complete: true, httpVersionMinor: 1 },
+    });
     onHalfClosed({ answers: this.#waiting, stream: this.#socket });
   };
 
@@ -172,7 +190,11 @@ export class PlainConnection {
     if (!connection.proven) this.#deps.prove(connection);
   }
 
-  readonly #onAnswer = (answer: JsonAnswer | undefined): void => {
+  readonly #onAnswer = (answer: JsonAnswer | StreamedAnswer | undefined): void => {
+    if (answer !== undefined && 'write' in answer) {
+      this.#stream(answer);
+      return;
+    }
     const socket = this.#socket;
     this.#waiting.clear();
     if (this.#running !== undefined) this.#over();
@@ -182,10 +204,7 @@ export class PlainConnection {
       socket.destroy();
       return;
     }
-    const early = this.#early;
-    // Bytes that are no request have no answer: the connection ends with this one.
-    const isOver = early === undefined ? this.#ended : !mayBeRequest(early);
-    const last = isOver || this.#deps.draining();
+    const last = this.#isLast();
     try {
       this.#stalled = !writeAnswer(socket, answer, last ? undefined : this.#deps.keepAliveMs);
     } catch (error) {
@@ -196,6 +215,34 @@ export class PlainConnection {
     else if (this.#stalled) socket.once('drain', this.#onDrain);
     else if (this.#early !== undefined) this.#goOn();
   };
+
+  /** Bytes that are no request have no answer: the connection ends with this one. */
+  #isLast(): boolean {
+    const early = this.#early;
+    const isOver = early === undefined ? this.#ended : !mayBeRequest(early);
+    return isOver || this.#deps.draining();
+  }
+
+  /** Its client may have left: what is written then goes nowhere, and the answer ends. */
+  #stream(answer: StreamedAnswer): void {
+    const sink = new PlainSink(this.#socket, this.#isLast() ? undefined : this.#deps.keepAliveMs);
+    this.#sink = sink;
+    answer.write(sink).then(() => this.#streamed(sink), this.#onFailure);
+  }
+
+  #streamed(sink: PlainSink): void {
+    const socket = this.#socket;
+    this.#sink = undefined;
+    this.#waiting.clear();
+    if (this.#running !== undefined) this.#over();
+    if (!socket.writable) return;
+    if (!sink.ended) socket.destroy();
+    else if (sink.isLast || this.#isLast()) this.#close();
+    else if (socket.writableNeedDrain) {
+      this.#stalled = true;
+      socket.once('drain', this.#onDrain);
+    } else if (this.#early !== undefined) this.#goOn();
+  }
 
   /** What goes wrong on a connection does not concern another. */
   readonly #onFailure = (error: unknown): void => {

@@ -1,6 +1,6 @@
-// Plain requests of the REST surface: operations of the data plane with a short body in JSON and a whole answer, of callers
-// whose key is known. That is what most calls are, and what they need of node:http is little.
-import type { DescMethod, Message } from '@bufbuild/protobuf';
+// Plain requests of the REST surface: operations of the data plane with a short body in JSON, answered whole or in events,
+// of callers whose key is known. That is what most calls are, and what they need of node:http is little.
+import type { Message } from '@bufbuild/protobuf';
 import { Form, Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { toGatewayError } from '../../lib/errors.ts';
@@ -11,7 +11,8 @@ import { answerHeaders } from '../../rpc/answer-headers.ts';
 import { isJson } from '../read-body.ts';
 import { errorAnswer, type JsonAnswer } from '../respond.ts';
 import { callOf, namedIn, type Parsed, parsed, type RestDeps, wantsStream } from '../rest.ts';
-import type { Plain, PlainRequest } from './connection.ts';
+import { writeEvents } from '../write-events.ts';
+import type { Plain, PlainRequest, StreamedAnswer } from './connection.ts';
 
 const BASES = ['/v1', '/v2'];
 
@@ -38,10 +39,11 @@ export function createPlainRest(deps: RestDeps): Plain {
       if (opened === undefined) return undefined;
       const { call, route } = opened;
       const body = parsed(request.body);
-      if (route.streamMethod !== undefined && wantsStream(body)) return undefined;
       call.bodyBytes = request.body.length;
       request.left = (error) => call.abort(error);
-      return answer(deps, call, route.method, body);
+      const streams = route.streamMethod !== undefined && wantsStream(body);
+      if (streams && route.streamMethod !== undefined) call.method = route.streamMethod;
+      return answer(deps, call, body, streams);
     },
   };
 }
@@ -58,9 +60,10 @@ function isPlain({ verb, template, method, hasBody, plane }: Route): boolean {
 async function answer(
   deps: RestDeps,
   call: Call,
-  method: DescMethod,
   body: Parsed,
-): Promise<JsonAnswer | undefined> {
+  streams: boolean,
+): Promise<JsonAnswer | StreamedAnswer | undefined> {
+  const { method } = call;
   const input = (): Message => {
     if (body.error) throw body.error;
     const message = codec.decodeRequest(method.input, body.json);
@@ -68,6 +71,7 @@ async function answer(
   };
   const { form } = annotationsOf(method);
   try {
+    if (streams) return streamed(call, await deps.transport.stream(call, input), form);
     const message = await deps.transport.unary(call, input);
     const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(method.output, message));
     return { status: call.record.status ?? 200, json, headers: namedIn(form, call, answerHeaders(call)) };
@@ -77,4 +81,11 @@ async function answer(
     const shape = { plane: Plane.DATA, aliased: call.headers.aliased, form, requestId: call.id };
     return errorAnswer(error, shape, answerHeaders(call));
   }
+}
+
+function streamed(call: Call, messages: AsyncIterable<Message>, form: Form): StreamedAnswer {
+  const shape = { plane: Plane.DATA, form, requestId: call.id };
+  const headers = namedIn(form, call, answerHeaders(call));
+  const { status = 200 } = call.record;
+  return { write: (sink) => writeEvents(sink, status, call.method.output, messages, headers, shape) };
 }
