@@ -2,12 +2,12 @@
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { SseEvent } from '../lib/sse.ts';
-import type { Repeat } from './event-runs.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
 import type { ImageWireName } from './image-wires/names.ts';
 import type { AnswerOf, ChunkOf, OperationName, RequestOf, StreamingName } from './operations.ts';
 import type { OptionSpec } from './options/spec.ts';
+import type { Repeat } from './repeat.ts';
 import type { Reasoning } from './usage/names.ts';
 import type { UsageReport } from './usage/report.ts';
 

@@ -4,26 +4,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { Run } from '../lib/runs.ts';
 import { SseParser } from '../lib/sse.ts';
 import type { StreamTranslator } from './dialect.ts';
-
-/** Where the text of an event stands in its data. */
-export interface Pattern {
-  /** The data up to the text. */
-  readonly before: string;
-  /** The data after the text; where a second text follows that says nothing (a filling), up to that. */
-  readonly after: string;
-  /** Undefined: there is no second text. */
-  readonly end: string | undefined;
-}
-
-/** What becomes of events that repeat an event with another text. */
-export interface Repeat<Chunk> {
-  readonly pattern: Pattern;
-  /**
-   * Takes note of the texts. @param source the events' lines @param fillings the second texts, of a pattern that has one
-   * @returns the events in their place
-   */
-  run(texts: readonly string[], source: string, fillings: readonly string[]): Run<Chunk>;
-}
+import type { Pattern, Repeat } from './repeat.ts';
 
 const BLANK = '\n\n';
 /** What must be read as JSON: escapes, and what may not stand in a string. */

@@ -16,7 +16,7 @@ import type {
   StreamTranslator,
   TranslationContext,
 } from '../dialect.ts';
-import type { Repeat } from '../event-runs.ts';
+import type { Repeat } from '../repeat.ts';
 import { carriesOf } from './carries.ts';
 import type { Form, PieceTranslator } from './form.ts';
 

@@ -1,7 +1,7 @@
 // Where the text stands in a chunk of a streamed answer, so that chunks that differ in nothing else are known by it.
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { Pattern } from '../../event-runs.ts';
 import { isObject, objectOf } from '../../json-object.ts';
+import type { Pattern } from '../../repeat.ts';
 
 /** In the place of a text, to see whether it stands where it seems to. */
 const PROBE = 'probe:sluice';
