@@ -207,8 +207,16 @@ function principalOf(keys: KeyRing, organisationId: string, { keyId, token }: Ba
   return record.principal;
 }
 
+/** Longest answer of a row: it is joined, encrypted and written as one piece. */
+const MOST_ROW_BYTES = 16 * 1024 * 1024;
+
 function jsonText({ method }: Call, answer: Message): string {
   const raw = rawJsonOf(answer);
+  if ((raw?.length ?? 0) > MOST_ROW_BYTES)
+    throw fail(
+      'upstream_garbage',
+      'the answer is longer than 16 MiB, which is too long for a row of a batch',
+    );
   // A provider's text may have line breaks; a row is one line.
   if (raw === undefined) return JSON.stringify(codec.encode(method.output, answer));
   const text = typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8');

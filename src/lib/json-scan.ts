@@ -8,7 +8,7 @@ const OPEN_BRACE = 123;
 const OPEN_BRACKET = 91;
 
 /** What an item of a list, a member's name and a nest cost against each other when they are read and decoded. */
-const ITEM = 1;
+export const ITEM = 1;
 const MEMBER = 6;
 /** What a name costs in addition when it is the first of its kind: each is kept by the engine, and makes objects slow. */
 const NEW_NAME = 18;
@@ -21,6 +21,7 @@ export class JsonScan {
   readonly #json: Uint8Array;
   readonly #step: number;
   readonly #newName: number;
+  readonly #item: number;
   readonly #strings: Strings;
   readonly #names: Names;
   #inString = false;
@@ -35,11 +36,13 @@ export class JsonScan {
   /**
    * @param step what each byte outside of strings and each escape weighs because the scan looks at it
    * @param newName what a name weighs in addition when it is the first of its kind
+   * @param item what an item weighs
    */
-  constructor(json: Uint8Array, step = 0, newName = NEW_NAME) {
+  constructor(json: Uint8Array, step = 0, newName = NEW_NAME, item = ITEM) {
     this.#json = json;
     this.#step = step;
     this.#newName = newName;
+    this.#item = item;
     this.#strings = new Strings(json);
     this.#names = new Names(json);
   }
@@ -53,6 +56,7 @@ export class JsonScan {
   run(bytes: number, most: number): void {
     const json = this.#json;
     const step = this.#step;
+    const item = this.#item;
     const end = Math.min(bytes, json.length);
     let { at, weight } = this;
     let inString = this.#inString;
@@ -73,7 +77,7 @@ export class JsonScan {
       if (byte === QUOTE) {
         inString = true;
         this.#from = at;
-      } else if (byte === COMMA) weight += ITEM;
+      } else if (byte === COMMA) weight += item;
       else if (byte === COLON)
         weight += MEMBER + (this.#names.isNew(this.#from, this.#to) ? this.#newName : 0);
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) weight += NEST;

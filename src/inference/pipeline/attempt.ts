@@ -18,7 +18,7 @@ import type { Assembled, PieceForm } from './pieces/piece-form.ts';
 import { withoutCredential } from './without-credential.ts';
 
 /** Of an answer's text that is kept for an estimate, in UTF-16 units. */
-const MAX_SAID = 1024 * 1024;
+export const MAX_SAID = 1024 * 1024;
 
 /** Words for what costs the plain rates. */
 const USUAL_TIERS = new Set(['', 'auto', 'default', 'standard', 'standard_only', 'on_demand']);
@@ -141,6 +141,11 @@ export class Attempt {
     this.assembled?.push(run.joined() as object);
     if (this.#said !== undefined && this.#said.length > MAX_SAID) return;
     this.#said = (this.#said ?? '') + run.text;
+  }
+
+  /** The text of an answer that is whole and is not at hand as a message. */
+  saysText(text: string): void {
+    this.#said = text;
   }
 
   /** The first piece of a streamed answer is here. */

@@ -15,6 +15,7 @@ import { createCredentials } from '../credentials/credentials.ts';
 import type { CredentialDeps } from '../credentials/identity.ts';
 import { Configs } from '../plan/configs.ts';
 import type { PlanDeps } from '../plan/plan-deps.ts';
+import { createAnswerReader } from '../reading/reader.ts';
 import { AffinityStore } from '../route/affinity.ts';
 import { localCircuits } from '../route/circuits.ts';
 import { Loads } from '../route/loads.ts';
@@ -122,6 +123,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
       matcher: matching(checks.deps.sandbox),
     },
     drains: new Drains(),
+    answers: createAnswerReader(),
     cache: openResponseCache({ state, bytes: cache.bytes, encryptionKey: cache.secret }),
     checks,
     savedGuardrails: saved,
@@ -141,6 +143,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     async close(ms) {
       pipeline.drains.stop();
       const ended = await checks.close(ms);
+      await pipeline.answers.close();
       if (ended > 0) onTrouble(undefined, `${ended} asynchronous guardrails that had not ended`);
     },
   };

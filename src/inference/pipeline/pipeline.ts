@@ -10,6 +10,7 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { ConditionContext } from '../plan/condition.ts';
 import type { Planner } from '../plan/select.ts';
 import type { RawPaths } from '../raw/govern.ts';
+import type { AnswerReader } from '../reading/reader.ts';
 import type { AffinityStore } from '../route/affinity.ts';
 import type { CircuitStore } from '../route/circuits.ts';
 import type { Loads } from '../route/loads.ts';
@@ -30,6 +31,8 @@ export interface Pipeline {
   readonly planner: Planner;
   readonly routes: RouteDeps;
   readonly cache: ResponseCache;
+  /** Reads long answers. */
+  readonly answers: AnswerReader;
   /** Streams that go on without their clients. */
   readonly drains: Drains;
   readonly checks: Pick<Checks, 'runner' | 'deps'>;

@@ -11,7 +11,6 @@ import type {
   StreamingOperation,
   StreamTranslator,
   Target,
-  TranslationContext,
 } from '../../providers/dialect.ts';
 import type { Framing } from '../../providers/framing.ts';
 import type { OperationName } from '../../providers/operations.ts';
@@ -20,11 +19,12 @@ import type { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';
 import { noteReceived } from './kept-bodies.ts';
 import type { Pipeline } from './pipeline.ts';
+import { type ReadAnswer, readAnswer } from './read-answer.ts';
 import { readBounded } from './read-bounded.ts';
 import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
 import { translationOf } from './translation.ts';
 import { upstreamError } from './upstream.ts';
-import { isEncoded, MAX_ANSWER_BYTES, weigh } from './whole.ts';
+import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
 
 const MAX_ERROR_BYTES = 1024 * 1024;
 /** How long the upstream may take to close after it said that it is done, before its socket is closed. */
@@ -49,8 +49,8 @@ export async function callStream<Request, Answer extends object, Chunk extends o
     await refuseErrors(answer, target, dialect);
     const whole = async (body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Chunk>> => {
       const bytes = await readBounded(body, MAX_ANSWER_BYTES);
-      await weigh(bytes, name, target.provider.id);
-      return wholeAnswer(answer.status, bytes, attempt, name, operation, request, context);
+      const read = await readAnswer(pipeline, call, asked, operation, bytes, context);
+      return wholeAnswer(answer.status, read, attempt, name, operation, request);
     };
     // What never streams has no translator.
     if (operation.answersWhole?.(context) === true) return whole(answer.body);
@@ -91,20 +91,21 @@ function formOf(
 }
 
 /** Some providers answer a streamed request whole: the caller still gets a stream. */
-async function wholeAnswer<Request, Answer extends object, Chunk>(
+function wholeAnswer<Request, Answer extends object, Chunk>(
   status: number,
-  body: Uint8Array,
+  { answer: message, usage, model, tier, said, whole }: ReadAnswer<Answer>,
   attempt: Attempt,
   name: OperationName,
   operation: StreamingOperation<Request, Answer, Chunk>,
   request: Request,
-  context: TranslationContext,
-): Promise<AsyncIterable<Chunk>> {
-  const { answer: message, usage, model, tier } = operation.response(body, request, context);
+): AsyncIterable<Chunk> {
   attempt.firstToken();
-  if (typeof usage !== 'object') attempt.says(message);
+  if (said !== undefined) attempt.saysText(said);
+  else if (typeof usage !== 'object') attempt.says(message);
   attempt.noteWhole(name, message);
   attempt.end({ status, outcome: 'success', usage, responseModel: model, tier });
+  // The attempt was made and is paid for: the caller alone cannot have it.
+  if (whole !== undefined) throw whole;
   const chunks = operation.wholeAsChunks(message, request);
   return (async function* () {
     yield* chunks;

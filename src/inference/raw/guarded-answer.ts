@@ -3,13 +3,13 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { GatewayError } from '../../lib/errors.ts';
+import { MOST_EVENT_WEIGHT, READ_BYTE } from '../../lib/heavy-event.ts';
 import { decodedAside } from '../../lib/incoming/decode-aside.ts';
 import { codingsOf } from '../../lib/incoming/decoded-length.ts';
 import { type Framing, framingOf } from '../../providers/framing.ts';
 import { isObject } from '../../providers/json-object.ts';
 import { isTooHeavy } from '../../rest/json-weight.ts';
 import { readBounded } from '../pipeline/read-bounded.ts';
-import { MOST_ANSWER_WEIGHT } from '../pipeline/whole.ts';
 import type { Governed } from './govern.ts';
 import { type GuardedEventsDeps, guardedEvents, REFUSALS } from './guarded-events.ts';
 import type { RawGuards } from './raw-guards.ts';
@@ -61,7 +61,7 @@ export async function guardedAnswer(
     throw new RefusedAnswer(unseen(`it is longer than ${MAX_BYTES} bytes`), NO_BYTES);
   const codings = codingsOf(answer.header('content-encoding'));
   const plain = codings.length === 0 ? bytes : await decodedAside(bytes, codings, MAX_BYTES);
-  if (plain !== undefined && (await isTooHeavy(plain, MOST_ANSWER_WEIGHT)))
+  if (plain !== undefined && (await isTooHeavy(plain, MOST_EVENT_WEIGHT, READ_BYTE)))
     throw new RefusedAnswer(unseen('it has too many members and items'), bytes);
   const parsed = plain && parse(plain);
   if (Array.isArray(parsed)) return guardedList(answer, guards, parsed, bytes, mustRead, signal);

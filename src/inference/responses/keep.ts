@@ -1,9 +1,18 @@
 // What is kept of an answer: whole where its provider keeps none, else who made it.
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { CreateResponseRequest } from '../../../gen/gateway/inference/v2/responses_pb.ts';
+import {
+  type CreateResponseRequest,
+  type ModelResponse,
+  ModelResponseSchema,
+} from '../../../gen/gateway/inference/v2/responses_pb.ts';
 import type { Call } from '../../call/call.ts';
+import { isHeavyMessage } from '../../lib/heavy-message.ts';
+import { rawJsonOf } from '../../lib/raw-json.ts';
+import { jsonOf } from '../../providers/forms/json-of.ts';
 import { textOf } from '../../providers/json-object.ts';
 import { has } from '../../providers/offered.ts';
+import { codec } from '../../rest/codec.ts';
+import { MAX_KEPT_BYTES } from '../../store/kept-values.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { withIds } from './item-ids.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
@@ -48,6 +57,16 @@ export class Keeper {
   /** Notes who made it. */
   async note(id: string): Promise<void> {
     await this.#kept.put(ownerOf(this.#call), id, this.#made());
+  }
+
+  /** Keeps an answer that came whole. */
+  async keepWhole(told: ModelResponse): Promise<void> {
+    if (!this.isAsked) return;
+    const length = rawJsonOf(told)?.length ?? 0;
+    if (length <= MAX_KEPT_BYTES && !isHeavyMessage(told))
+      return this.keep(jsonOf(codec, ModelResponseSchema, told));
+    if (this.isElsewhere) return this.note(told.id);
+    this.#kept.tooLong();
   }
 
   /** Keeps the whole response. @param events that it was told by, as JSON texts */

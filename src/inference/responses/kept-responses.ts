@@ -69,11 +69,15 @@ export class KeptResponses {
   /** Answers have been made and paid: one that cannot be kept is told of, and goes out all the same. */
   async put(owner: Owner, id: string, kept: KeptResponse): Promise<void> {
     try {
-      if (!(await this.mustPut(owner, id, kept)))
-        this.#deps.onTrouble(new Error('a response is too long to be kept'));
+      if (!(await this.mustPut(owner, id, kept))) this.tooLong();
     } catch (error) {
       this.#deps.onTrouble(error);
     }
+  }
+
+  /** Tells of a response that is not kept. */
+  tooLong(): void {
+    this.#deps.onTrouble(new Error('a response is too long to be kept'));
   }
 
   /** Whether it could be kept: false where it is too long. @throws GatewayError store_unavailable */

@@ -81,7 +81,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
       );
       const keeper = new Keeper(kept, pipeline, call, plain);
       const told = plain.before.length === 0 ? answer : following(answer, request.previousResponseId ?? '');
-      if (keeper.isAsked) await keeper.keep(jsonOf(codec, ModelResponseSchema, told));
+      await keeper.keepWhole(told);
       return told;
     },
 

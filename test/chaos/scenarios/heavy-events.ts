@@ -17,12 +17,13 @@ const LOADS: Readonly<Record<string, string>> = {
   '300,000 names': `{${names(300_000)}}`,
   'a million nests': '['.repeat(1_000_000),
   '60,000 nests in 60 KB': `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
-  '700 tokens with 20 likely ones each, as many as pass': `[${Array(700).fill(tokens(20)).join()}]`,
+  '600 tokens with 20 likely ones each, as many as pass': `[${Array(600).fill(tokens(20)).join()}]`,
   '15,000 names, as many as pass': `{${names(15_000)}}`,
-  '110,000 empty objects, as many as pass': `[${'{},'.repeat(110_000)}{}]`,
-  '480,000 numbers, as many as pass': `[${'1,'.repeat(480_000)}1]`,
+  '90,000 empty objects, as many as pass': `[${'{},'.repeat(90_000)}{}]`,
+  '220,000 numbers, as many as pass': `[${'1,'.repeat(220_000)}1]`,
   '15 MB of blanks': `[${' '.repeat(15_000_000)}]`,
-  '8 MB of a text': JSON.stringify('x'.repeat(8_000_000)),
+  '7.5 MB of a text, as long as passes': JSON.stringify('x'.repeat(7_500_000)),
+  '15 MB of a text': JSON.stringify('x'.repeat(15_000_000)),
 };
 const MARK = '"@load"';
 const messages = [{ role: 'user', content: 'x' }];

@@ -199,7 +199,7 @@ test.serial('an event as heavy as they come is read', async (t) => {
   const likely = (count: number): string =>
     `[${Array(count).fill('{"token":" the","logprob":-0.12,"bytes":[32,116,104,101]}').join()}]`;
   const form = FORMS['responses of a provider that speaks them']!;
-  const { answer } = await streamed(form, { bytes: sse(form.events, likely(14_000)) });
+  const { answer } = await streamed(form, { bytes: sse(form.events, likely(12_000)) });
   t.regex(answer.body.toString(), /event: response.completed/);
 });
 
