@@ -1,6 +1,6 @@
 // The entries that the address means: pages of them, and those that are made meanwhile.
 import { type Signal, signal } from '@preact/signals';
-import { type LogEntry, LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { type LogEntry, type LogRow, LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { client, detailOf, notice, reachable, session, wordsOf } from './api.ts';
 import { now } from './clock.ts';
 import { filtersOf, timesOf } from './log-query.ts';
@@ -12,15 +12,18 @@ const AGAIN_MS = [500, 1000, 2000, 5000];
 /** Entries are looked for again that far back when the stream broke off. */
 const BACK_MS = 5000;
 
+/** What the list shows of an entry. */
+export type Row = Omit<LogRow, '$typeName' | '$unknown'>;
+
 /** What is known of the list. */
 export interface LogListState {
-  readonly entries: readonly LogEntry[];
+  readonly entries: readonly Row[];
   readonly total: number;
   readonly totalCapped: boolean;
   readonly isLoaded: boolean;
   readonly fault: string;
   /** Live entries that wait until the reader looks. */
-  readonly waiting: readonly LogEntry[];
+  readonly waiting: readonly Row[];
   readonly skipped: number;
 }
 
@@ -70,12 +73,12 @@ export class LogList {
   }
 
   /** Whether the reader only reads along: nothing that is far below is being read. */
-  #isTail(entries: readonly LogEntry[]): boolean {
+  #isTail(entries: readonly Row[]): boolean {
     return this.isTop && entries.length > 2 * KEPT;
   }
 
   /** The newest ones; what is below them is read again from the time of the last. */
-  #shortened(entries: readonly LogEntry[]): readonly LogEntry[] {
+  #shortened(entries: readonly Row[]): readonly Row[] {
     const kept = entries.slice(0, KEPT);
     for (const { id } of entries.slice(KEPT)) this.#ids.delete(id);
     this.#before = kept.at(-1)?.createdAt;
@@ -133,7 +136,7 @@ export class LogList {
         this.#isReading = false;
         return;
       }
-      const fresh = list.data.filter(({ id }) => !this.#ids.has(id));
+      const fresh = list.data.filter(({ id }) => !this.#ids.has(id)).map(rowOf);
       for (const { id } of fresh) this.#ids.add(id);
       this.#next = list.next;
       // Its cursor goes on within the same time.
@@ -157,14 +160,14 @@ export class LogList {
     for (let tries = 0; !this.#left.signal.aborted && session.value !== null; tries++) {
       try {
         const stream = client(LogsService).tailLogs(
-          { ...filtersOf(this.#params), ...(since && { since }) },
+          { ...filtersOf(this.#params), asRows: true, ...(since && { since }) },
           { signal: this.#left.signal },
         );
-        for await (const { data, skipped } of stream) {
+        for await (const { rows, skipped } of stream) {
           tries = 0;
           reachable.value = true;
           this.#readAt = now();
-          this.#take(data, Number(skipped));
+          this.#take(rows, Number(skipped));
         }
       } catch (error) {
         if (this.#left.signal.aborted) return;
@@ -179,8 +182,8 @@ export class LogList {
     }
   }
 
-  #take(data: readonly LogEntry[], skipped: number): void {
-    const fresh = data.filter(({ id }) => !this.#ids.has(id)).reverse();
+  #take(rows: readonly Row[], skipped: number): void {
+    const fresh = rows.filter(({ id }) => !this.#ids.has(id)).reverse();
     for (const { id } of fresh) this.#ids.add(id);
     if (fresh.length === 0 && skipped === 0) return;
     const { waiting: known, skipped: before } = this.state.value;
@@ -195,6 +198,21 @@ export class LogList {
   #set(change: Partial<LogListState>): void {
     if (!this.#left.signal.aborted) this.state.value = { ...this.state.value, ...change };
   }
+}
+
+function rowOf({ id, createdAt, statusCode, model, provider, latencyMs, ...more }: LogEntry): Row {
+  const { usage, costExact, error } = more;
+  return {
+    id,
+    createdAt,
+    statusCode,
+    model,
+    provider,
+    latencyMs,
+    ...(usage && { totalTokens: usage.totalTokens }),
+    ...(costExact !== undefined && { costExact }),
+    ...(error && { errorReason: error.reason }),
+  };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

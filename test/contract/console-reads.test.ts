@@ -251,6 +251,43 @@ test('a tail by the reason of errors leaves out what did not fail', async (t) =>
   );
 });
 
+test('a tail as rows has what a list shows of each entry, and nothing else', async (t) => {
+  const { gateway } = bench();
+  const body = { name: fresh('rows'), workspace_id: 'default', scopes: ['completions.write'] };
+  const { id, key } = await ok(gateway, 'POST', '/api-keys/workspace/service', { body });
+  await call('gpt-ok', String(key));
+  await call('reset', String(key));
+  const { data } = await ok(gateway, 'GET', `/logs?api_key_ids=${id}&order=asc`);
+  const since = encodeURIComponent(new Date(Date.now() - 60_000).toISOString());
+  const told = async (query: string): Promise<Json> => {
+    const leave = new AbortController();
+    const answer = await fetch(`${gateway.origin}/v1/logs/tail?api_key_ids=${id}&since=${since}${query}`, {
+      headers: { 'x-gateway-api-key': ADMIN_KEY },
+      signal: leave.signal,
+    });
+    const { value } = await (answer.body as ReadableStream<Uint8Array>).getReader().read();
+    leave.abort();
+    return JSON.parse(
+      Buffer.from(value ?? [])
+        .toString('utf8')
+        .split('\n')[0] ?? '',
+    ) as Json;
+  };
+  const rows = (data as Json[]).map((entry) => {
+    const { id: own, created_at, status_code, model, provider, latency_ms, usage, cost_exact, error } = entry;
+    const totalTokens = (usage as Json | undefined)?.total_tokens;
+    return {
+      ...{ id: own, created_at, status_code, model, provider, latency_ms },
+      ...(totalTokens === undefined ? {} : { total_tokens: totalTokens }),
+      ...(cost_exact === undefined ? {} : { cost_exact }),
+      ...(error === undefined ? {} : { error_reason: (error as Json).reason }),
+    };
+  });
+  t.is(rows.length, 2);
+  t.deepEqual(await told('&as_rows=true'), { data: [], skipped: 0, rows });
+  t.deepEqual(await told(''), { data, skipped: 0 });
+});
+
 test('a tail tells entries once, those of before when asked, and ends with its key', async (t) => {
   const { gateway } = bench();
   const model = fresh('tailed');

@@ -11,8 +11,8 @@ import type { LogStore } from '../../store/log-store.ts';
 import { asked } from '../analytics/selection.ts';
 import { callerOf } from '../kit/caller.ts';
 import { optionalTime } from '../kit/time.ts';
-import { logEntry } from './entry.ts';
 import { type LogFilterDeps, type LogSelection, logSelection } from './filter.ts';
+import { sharedEntry, sharedRow } from './row.ts';
 
 export interface TailDeps extends LogFilterDeps {
   readonly store: Pick<LogStore, 'page'>;
@@ -55,7 +55,7 @@ export async function tailLogs(
     throw invalidField('since', 'must be at most an hour ago');
   if (deps.live.readersOf(organisationId) >= MOST_READERS)
     throw fail('rate_limited', `${MOST_READERS} callers read along already`, { retryAfterMs: 5000 });
-  const tail = followed(deps, selection, principal, since, call);
+  const tail = followed(deps, selection, request.asRows, since, call);
   const first = await tail.next();
   return (async function* () {
     if (first.done) return;
@@ -67,10 +67,11 @@ export async function tailLogs(
 async function* followed(
   deps: TailDeps,
   selection: LogSelection,
-  principal: Principal,
+  asRows: boolean,
   since: number | undefined,
   call: Call,
 ): AsyncGenerator<LogTail> {
+  const principal = callerOf(call);
   const waiting = new Waiting();
   const isMeant = meant(selection);
   const end = deps.live.follow(principal.organisationId, {
@@ -91,7 +92,7 @@ async function* followed(
       if (entries.length > 0 || skipped > 0 || performance.now() - sentAt >= ALIVE_MS || sentAt === 0) {
         sentAt = performance.now();
         yield create(LogTailSchema, {
-          data: entries.map((entry) => logEntry(entry)),
+          ...(asRows ? { rows: entries.map(sharedRow) } : { data: entries.map(sharedEntry) }),
           skipped: BigInt(skipped),
         });
       }
@@ -105,9 +106,11 @@ async function* followed(
   }
 }
 
-function meant({ scope, filter }: LogSelection): (entry: RequestRecord) => boolean {
+function meant({ scope: { workspaceId }, filter }: LogSelection): (entry: RequestRecord) => boolean {
+  const isWhole = Object.values(filter).every((condition) => condition === undefined);
   return (entry) =>
-    (scope.workspaceId === undefined || entry.workspaceId === scope.workspaceId) && matchesLog(filter, entry);
+    (workspaceId === undefined || entry.workspaceId === workspaceId) &&
+    (isWhole || matchesLog(filter, entry));
 }
 
 /** What is in the log already, from a time on, oldest first. */

@@ -1,14 +1,13 @@
 // Logs: what was asked, what became of it, what it cost; new entries come in as they are made.
 import { useSignal } from '@preact/signals';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
-import type { LogEntry } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { Action } from '../action.tsx';
 import { reachable } from '../api.ts';
 import { dollars, duration, moment, whole } from '../figures.ts';
 import { FirstCall } from '../first-call.tsx';
 import { LogFacets } from '../log-facets.tsx';
 import { isFiltered, LogFilters } from '../log-filters.tsx';
-import { LogList } from '../log-list.ts';
+import { LogList, type Row } from '../log-list.ts';
 import type { PageProps } from '../page-props.ts';
 import { Alert, Choice, Head } from '../parts.tsx';
 import { ask, href, query } from '../router.ts';
@@ -86,10 +85,10 @@ function NoMatch() {
   );
 }
 
-const idOf = ({ id }: LogEntry): string => id;
+const idOf = ({ id }: Row): string => id;
 
-function cellsOf(entry: LogEntry) {
-  const { id, createdAt, statusCode, model, provider, latencyMs, usage, costExact, error } = entry;
+function cellsOf(row: Row) {
+  const { id, createdAt, statusCode, model, provider, latencyMs, totalTokens, costExact, errorReason } = row;
   return [
     <a key="id" href={href(`/logs/${encodeURIComponent(id)}`, Object.fromEntries(query.value))}>
       {moment(createdAt)}
@@ -100,9 +99,9 @@ function cellsOf(entry: LogEntry) {
     <bdi key="model">{short(model)}</bdi>,
     <bdi key="provider">{short(provider)}</bdi>,
     duration(latencyMs),
-    whole(usage?.totalTokens),
+    whole(totalTokens),
     dollars(costExact),
-    error?.reason ?? '',
+    errorReason ?? '',
   ];
 }
 
