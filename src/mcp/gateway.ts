@@ -142,7 +142,8 @@ export class McpGateway {
       if (isRequest(own) && own.method === 'tools/call')
         return await this.#toolCall(request, { ...asked, message: own });
       checkVisible(asked.server, own);
-      return this.#reply(request, asked, this.#noticed(asked, await this.#post(asked)), id);
+      const answer = await this.#unlessHidden(request, asked, () => this.#post(asked));
+      return this.#reply(request, asked, this.#noticed(asked, answer), id);
     } catch (thrown) {
       const message = given ?? (await this.#unread(request, principal));
       if (message !== undefined && 'id' in message) id = message.id;
@@ -201,7 +202,13 @@ export class McpGateway {
     if (isBack && !(await this.#deps.isStillValid(call)))
       throw fail('unauthenticated', 'the API key or token is not valid any more');
     const now = isBack ? this.#server(principal, request) : server;
-    const { message: sent, named, tasks } = withServerTasks(own, this.#deps.tasks.of(now.id, principal), now);
+    const {
+      message: sent,
+      named,
+      tasks,
+    } = AllServers.isStandIn(now)
+      ? this.#all.withTasks(own, principal)
+      : withServerTasks(own, this.#deps.tasks.of(now.id, principal), now);
     return {
       server: now,
       principal,
@@ -437,20 +444,42 @@ export class McpGateway {
     if (body === undefined || typeof body === 'string') return { status, headers, body };
     const { call } = request;
     const failed = (thrown: unknown): string => String(this.#failed(thrown, id, asked).body);
+    const leave = this.#whileAllowed(call, asked, called, principal);
+    return { status, headers, body: guarded(body, id === null ? undefined : failed, leave) };
+  }
+
+  /** An answer that does not begin before a task is over is waited for as a stream is: while the caller may have it. */
+  async #unlessHidden({ call }: McpRequest, asked: Asked, work: () => Promise<Relayed>): Promise<Relayed> {
+    const { message, server, principal } = asked;
+    if (!isRequest(message) || message.method !== 'tasks/result') return work();
+    const leave = this.#whileAllowed(call, asked, server, principal);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Ends a call when its caller may not have the answer any more. @returns what ends the watch */
+  #whileAllowed(
+    call: Call,
+    asked: AskedWithout & Partial<Pick<Asked, 'message'>>,
+    called: McpServer,
+    principal: Principal,
+  ): () => void {
     const isHidden = this.#isTaskHidden(asked);
-    const leave = this.streams.add({
+    return this.streams.add({
       isAllowed: async () =>
         !isHidden() && this.#isOpen(called, principal) && (await this.#deps.isStillValid(call)),
       end: (why) => call.abort(isHidden() ? unknownTask() : why),
     });
-    return { status, headers, body: guarded(body, id === null ? undefined : failed, leave) };
   }
 
   /** Whether the tool of the task that a request waits for was hidden meanwhile. */
   #isTaskHidden(asked: AskedWithout & Partial<Pick<Asked, 'message'>>): () => boolean {
     const { message, tasks: [task] = [], server, principal } = asked;
     if (task === undefined || message === undefined || !isRequest(message)) return () => false;
-    if (!message.method.startsWith('tasks/')) return () => false;
+    if (!message.method.startsWith('tasks/') || AllServers.isStandIn(server)) return () => false;
     const switches = liveSwitches(this.#deps.replica, server, principal);
     return () => !isToolCallable(switches, task.tool);
   }

@@ -6,7 +6,7 @@ import { NewOnOld } from './bridge/new-on-old.ts';
 import { OldOnNew } from './bridge/old-on-new.ts';
 import { HandshakeRefused } from './bridge/upstream-sessions.ts';
 import type { Asked, AskedWithout } from './relay/asked.ts';
-import { Patiences } from './relay/patience.ts';
+import { Patience, Patiences } from './relay/patience.ts';
 import { EVENT_HEADERS, type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
 import type { Target } from './upstream/target.ts';
 import { isRequest, type RpcRequest } from './wire/json-rpc.ts';
@@ -88,6 +88,10 @@ export class Ways {
   /** With what is known of the questions of its session. */
   #patient<T extends AskedWithout>(asked: T): T {
     const { session, server } = asked;
+    const message = (asked as Partial<Asked>).message;
+    // The answer begins when the task is over.
+    if (message !== undefined && isRequest(message) && message.method === 'tasks/result')
+      return { ...asked, patience: waiting() };
     return session === undefined
       ? asked
       : { ...asked, patience: this.#patiences.of(`${server.id} ${session}`) };
@@ -100,6 +104,12 @@ export class Ways {
       throw new McpError(RPC.noSession, 'Session not found: initialize again', { status: 404 });
     return session;
   }
+}
+
+function waiting(): Patience {
+  const patience = new Patience();
+  patience.asked();
+  return patience;
 }
 
 /** With its response, where it is a stream. @throws GatewayError as the stream does */

@@ -10,9 +10,11 @@ import type { ClientSession } from '../bridge/client-session.ts';
 import { OldOnNew } from '../bridge/old-on-new.ts';
 import type { Asked, AskedWithout } from '../relay/asked.ts';
 import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
-import { checkVisible, LISTS, unknownTool } from '../visibility.ts';
+import { type AskedTasks, TASKS, unknownTask, withServerTasks } from '../tasks/asked-tasks.ts';
+import { declaresTasks, tasksNotDeclared } from '../tasks/task-shapes.ts';
+import { checkVisible, isToolCallable, LISTS, unknownTool } from '../visibility.ts';
 import { META, MODERN_VERSIONS, metaOf } from '../wire/eras.ts';
-import { isObject, isRequest, type JsonObject, type RpcRequest } from '../wire/json-rpc.ts';
+import { isObject, isRequest, type JsonObject, type RpcMessage, type RpcRequest } from '../wire/json-rpc.ts';
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { mergedNotices } from './merged-notices.ts';
@@ -80,6 +82,24 @@ export class AllServers {
     return { server, tool: named.name };
   }
 
+  /**
+   * A message with its tasks. Those of servers have the server's slug before their ids, and are opened with the server;
+   * the others are the endpoint's own.
+   * @throws GatewayError not_found
+   */
+  withTasks(message: RpcMessage, principal: Principal): AskedTasks {
+    const params = 'method' in message && message.method.startsWith('tasks/') ? message.params : undefined;
+    const isElsewhere = typeof params?.taskId !== 'string' || namedBy(params.taskId) !== undefined;
+    if (isElsewhere) return { message, named: undefined, tasks: [] };
+    const all = this.standIn(principal);
+    const asked = withServerTasks(message, this.#deps.tasks.of(all.id, principal), all);
+    for (const { tool } of asked.tasks) {
+      const of = this.toolOf(principal, tool);
+      if (!isToolCallable(of.server, of.tool)) throw unknownTask();
+    }
+    return asked;
+  }
+
   /** Any message; tool calls come when they are counted. @throws GatewayError, McpError */
   async post(asked: Asked): Promise<Relayed> {
     const { message, era } = asked;
@@ -133,6 +153,10 @@ export class AllServers {
         return this.#routed(own, params, 'uri', uriNamedBy(textOf(params.uri, 'uri')));
       case 'completion/complete':
         return this.#completed(own, params);
+      case 'tasks/get':
+      case 'tasks/update':
+      case 'tasks/cancel':
+        return this.#ofTask(own, params);
       default:
         if (Object.hasOwn(LISTS, method)) return this.#list(own);
         throw new McpError(RPC.methodNotFound, `Method not found: ${method.slice(0, 200)}`, {
@@ -207,6 +231,19 @@ export class AllServers {
     return renamed(got, server.slug);
   }
 
+  async #ofTask(asked: AskedRequest, params: JsonObject): Promise<Relayed> {
+    const { principal, message } = asked;
+    const named = namedBy(textOf(params.taskId, 'taskId'));
+    const server = this.#server(principal, named);
+    if (!declaresTasks(message)) throw tasksNotDeclared(message.id, message.method);
+    if (named === undefined || server === undefined) throw unknownTask();
+    const there = { ...message, params: { ...params, taskId: named.name } };
+    const opened = withServerTasks(there, this.#deps.tasks.of(server.id, principal), server);
+    const own = { ...params, taskId: opened.named };
+    const got = await this.#send({ ...asked, tasks: opened.tasks }, server, own);
+    return renamed(got, server.slug);
+  }
+
   /** To one server, with the headers that its revision asks for. */
   #send(asked: AskedRequest, server: McpServer, params: JsonObject): Promise<Relayed> {
     const { method } = asked.message;
@@ -234,6 +271,7 @@ export class AllServers {
       session: undefined,
       signal: asked.signal,
       ...(asked.call === undefined ? {} : { call: asked.call }),
+      ...(asked.tasks === undefined ? {} : { tasks: asked.tasks }),
     });
   }
 
@@ -263,7 +301,8 @@ function cached(): JsonObject {
 function discovered(): JsonObject {
   const told = { listChanged: true };
   const resources = { subscribe: true, ...told };
-  const capabilities = { tools: told, prompts: told, resources, completions: {} };
+  const extensions = { [TASKS]: {} };
+  const capabilities = { tools: told, prompts: told, resources, completions: {}, extensions };
   return {
     supportedVersions: MODERN_VERSIONS,
     capabilities,

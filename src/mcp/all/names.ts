@@ -1,4 +1,5 @@
 // Names at the endpoint of all servers: `<slug>__<name>`, and `mcp://<slug>/<uri>` for resources. Slugs have no `__`.
+import { isTask } from '../tasks/task-shapes.ts';
 import { isObject, type JsonObject } from '../wire/json-rpc.ts';
 
 const BETWEEN = '__';
@@ -45,10 +46,14 @@ export function itemAt(slug: string, item: JsonObject): JsonObject {
   };
 }
 
-/** A result whose resources can be read at this endpoint. The same object where it has none. */
+/** A result whose resources, and task, can be asked for at this endpoint. The same object where it has none. */
 export function resultAt(slug: string, result: JsonObject): JsonObject {
   const { content, contents, messages } = result;
   const own: Record<string, unknown> = {};
+  if (isTask(result) && content === undefined) {
+    own.taskId = nameAt(slug, String(result.taskId));
+    if (isObject(result.result)) own.result = resultAt(slug, result.result);
+  }
   if (Array.isArray(content) && content.some(hasResource))
     own.content = content.map((one) => blockAt(slug, one));
   if (Array.isArray(contents)) own.contents = contents.map((one) => withUri(slug, one));

@@ -10,6 +10,8 @@ export interface SealedSession {
   readonly version: string;
   readonly capabilities: JsonObject;
   readonly info: JsonObject;
+  /** The server has the extension of tasks. */
+  readonly tasks?: boolean;
 }
 
 /** What is under way. */
@@ -23,6 +25,8 @@ export interface ClientSession extends SealedSession {
   logLevel: string | undefined;
   /** Told when `watched` changes. */
   rewatch: (() => void) | undefined;
+  /** Told of tasks that begin, while the stream of notices is open, by the ids that the caller has. */
+  tellTask: ((shown: string) => void) | undefined;
 }
 
 const MOST_SESSIONS = 10_000;
@@ -90,6 +94,7 @@ export class ClientSessions {
         watched: new Set(),
         logLevel: undefined,
         rewatch: undefined,
+        tellTask: undefined,
       };
       this.#held.set(facts.sid, held);
     }

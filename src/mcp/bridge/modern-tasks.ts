@@ -1,7 +1,6 @@
 // Tasks of a client of 2026-07-28 at a server of 2025-11-25. The server's task, its result and its questions are asked for
 // one by one there, and are one task here.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Aborter } from '../../lib/abort.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import { liveSwitches } from '../live-switches.ts';
@@ -27,6 +26,7 @@ import { isObject, type JsonObject, type RpcRequest, type RpcResponse } from '..
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import { type BridgeDeps, framesOf } from './bridge-deps.ts';
 import { declares } from './declared.ts';
+import { pause } from './pause.ts';
 import { TaskQuestions } from './task-questions.ts';
 import type { UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
 
@@ -125,7 +125,7 @@ export class ModernTasks {
       if (text !== last) yield now;
       last = text;
       if (isOver(now)) return;
-      await pause(pollMs(now), asked);
+      await pause(pollMs(now), asked.signal);
     }
   }
 
@@ -291,17 +291,4 @@ export class ModernTasks {
 
 function keyOf({ server, principal }: Asked, { id, session }: OpenedTask): string {
   return JSON.stringify([server.id, callerOf(principal), id, session ?? null]);
-}
-
-/** @throws the signal's reason */
-async function pause(ms: number, { signal }: Asked): Promise<void> {
-  const aborter = new AbortController();
-  const left = (): void => aborter.abort();
-  signal.addEventListener('abort', left);
-  try {
-    if (!signal.aborted) await sleep(ms, undefined, { signal: aborter.signal }).catch(() => {});
-  } finally {
-    signal.removeEventListener('abort', left);
-  }
-  if (signal.aborted) throw signal.reason;
 }

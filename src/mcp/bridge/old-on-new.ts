@@ -3,9 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { MergedFrames } from '../notices/merged-frames.ts';
 import { garbage } from '../relay/answer-check.ts';
 import type { Asked } from '../relay/asked.ts';
 import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
+import { TASKS } from '../tasks/asked-tasks.ts';
+import { hasTasks } from '../tasks/task-shapes.ts';
 import type { Target } from '../upstream/target.ts';
 import { LEGACY_VERSIONS, META, metaOf } from '../wire/eras.ts';
 import {
@@ -20,6 +23,8 @@ import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { type BridgeDeps, eventOf, framesOf, modernHeaders, modernMeta, sendAcross } from './bridge-deps.ts';
 import { type ClientSession, ClientSessions, type SealedSession } from './client-session.ts';
+import { legacyQuestion, questionsOf } from './legacy-questions.ts';
+import { type AskedRequest, LegacyTasks } from './legacy-tasks.ts';
 
 /** Rounds of questions in one request. */
 const MOST_ROUNDS = 16;
@@ -37,9 +42,16 @@ const NOTHING = {
 export class OldOnNew {
   readonly #deps: BridgeDeps;
   readonly sessions = new ClientSessions();
+  readonly #tasks: LegacyTasks;
 
   constructor(deps: BridgeDeps) {
     this.#deps = deps;
+    this.#tasks = new LegacyTasks({
+      tasks: deps.tasks,
+      send: (target, asked, session, method, params) =>
+        this.#send(target, asked, session, method, params, true),
+      answer: (session, id, asked) => this.#answer(session, id, asked),
+    });
   }
 
   /** Answers `initialize`. `session` of the answer is what its id is to say. */
@@ -48,14 +60,15 @@ export class OldOnNew {
     const wanted = params.protocolVersion;
     const version =
       typeof wanted === 'string' && LEGACY_VERSIONS.includes(wanted) ? wanted : LEGACY_VERSIONS[0]!;
-    const facts = this.sessions.begin(version, params);
-    const found = await this.#whole(target, asked, facts, 'server/discover', {});
+    const begun = this.sessions.begin(version, params);
+    const found = await this.#whole(target, asked, begun, 'server/discover', {});
     if (found.result === undefined) throw garbage('did not say what it is');
     const { capabilities = {}, instructions, _meta } = found.result;
+    const facts: SealedSession = { ...begun, ...(hasTasks(capabilities) ? { tasks: true } : {}) };
     const info = isObject(_meta) ? _meta[META.serverInfo] : undefined;
     const result = {
       protocolVersion: version,
-      capabilities: legacyCapabilities(capabilities),
+      capabilities: legacyCapabilities(capabilities, LegacyTasks.has(facts)),
       serverInfo: isObject(info) ? info : { name: asked.server.slug, version: '0' },
       ...(typeof instructions === 'string' ? { instructions } : {}),
     };
@@ -79,6 +92,10 @@ export class OldOnNew {
         session.running.get(requestId)?.();
       return NOTHING;
     }
+    if (message.method.startsWith('tasks/'))
+      return this.#streamed({ ...asked, message }, session, (own) =>
+        this.#tasks.frames(target, own, session),
+      );
     const own = this.#own(message, session);
     if (own !== undefined) return jsonAnswer({ jsonrpc: '2.0', id: message.id, result: own });
     return this.#request(target, { ...asked, message }, session);
@@ -105,10 +122,22 @@ export class OldOnNew {
     }
   }
 
-  async #request(
-    target: Target,
-    asked: Asked & { readonly message: RpcRequest },
+  #request(target: Target, asked: AskedRequest, session: ClientSession): Promise<Relayed> {
+    return this.#streamed(asked, session, async (own) => {
+      const { method, params = {} } = own.message;
+      const isTask = LegacyTasks.isAsked(own.message, session);
+      const { task: _, ...rest } = params;
+      const given = method === 'tools/call' ? rest : params;
+      const first = await this.#send(target, own, session, method, given, isTask);
+      return this.#rounds(target, own, session, first, given, isTask);
+    });
+  }
+
+  /** The answer to a request that the client may cancel, as a stream of events. */
+  async #streamed(
+    asked: AskedRequest,
     session: ClientSession,
+    begin: (own: AskedRequest) => AsyncIterable<Frame> | Promise<AsyncIterable<Frame>>,
   ): Promise<Relayed> {
     const { id } = asked.message;
     const aborter = new Aborter();
@@ -123,9 +152,8 @@ export class OldOnNew {
     };
     const own = { ...asked, signal: aborter };
     try {
-      const first = await this.#send(target, own, session, asked.message.method, asked.message.params ?? {});
-      const frames = this.#rounds(target, own, session, first, over);
-      return { status: 200, headers: EVENT_HEADERS, body: frames, session: undefined, isForgotten: false };
+      const body = until(await begin(own), over);
+      return { status: 200, headers: EVENT_HEADERS, body, session: undefined, isForgotten: false };
     } catch (thrown) {
       over();
       throw thrown;
@@ -135,43 +163,43 @@ export class OldOnNew {
   /** The messages for the client: notices, questions, and the response at the end. */
   async *#rounds(
     target: Target,
-    asked: Asked & { readonly message: RpcRequest },
+    asked: AskedRequest,
     session: ClientSession,
     first: Relayed,
-    over: () => void,
+    given: JsonObject,
+    isTask: boolean,
   ): AsyncGenerator<Frame, void> {
-    const { id, method } = asked.message;
-    let params: JsonObject = asked.message.params ?? {};
-    try {
-      for (let round = 0; round < MOST_ROUNDS; round++) {
-        let next: JsonObject | undefined;
-        const answer = round === 0 ? first : await this.#send(target, asked, session, method, params);
-        for await (const frame of framesOf(answer)) {
-          const { response } = frame;
-          if (response === undefined) {
-            yield frame;
-            continue;
-          }
-          if (response.result?.resultType !== 'input_required') {
-            yield eventOf(legacyResponse(response, id));
-            return;
-          }
-          next = response.result;
+    const { method } = asked.message;
+    let params = given;
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      let next: JsonObject | undefined;
+      const answer = round === 0 ? first : await this.#send(target, asked, session, method, params, isTask);
+      for await (const frame of framesOf(answer)) {
+        const { response } = frame;
+        if (response === undefined) {
+          yield frame;
+          continue;
         }
-        if (next === undefined) throw garbage('ended its answer without a response');
-        const inputResponses: Record<string, unknown> = {};
-        for (const [key, question] of Object.entries(questionsOf(next))) {
-          const own = randomUUID();
-          const answered = this.#answer(session, own, asked);
-          yield eventOf({ jsonrpc: '2.0', id: own, ...legacyQuestion(question, own) });
-          inputResponses[key] = await answered;
+        if (response.result?.resultType !== 'input_required') {
+          const own = this.#tasks.called(response, asked, session, isTask);
+          yield eventOf(legacyResponse(own, asked.message, LegacyTasks.has(session)));
+          return;
         }
-        params = { ...params, inputResponses, requestState: next.requestState };
+        next = response.result;
       }
-      throw garbage(`asked for input more than ${MOST_ROUNDS} times`);
-    } finally {
-      over();
+      if (next === undefined) throw garbage('ended its answer without a response');
+      const inputResponses: Record<string, unknown> = {};
+      for (const [key, question] of Object.entries(questionsOf(next))) {
+        const own = randomUUID();
+        const answered = this.#answer(session, own, asked);
+        // Also where the stream has ended before it is waited for.
+        answered.catch(() => {});
+        yield eventOf({ jsonrpc: '2.0', id: own, ...legacyQuestion(question, own) });
+        inputResponses[key] = await answered;
+      }
+      params = { ...params, inputResponses, requestState: next.requestState };
     }
+    throw garbage(`asked for input more than ${MOST_ROUNDS} times`);
   }
 
   #answer(session: ClientSession, id: RequestId, { signal }: Asked): Promise<JsonObject> {
@@ -200,8 +228,10 @@ export class OldOnNew {
     session: SealedSession & { logLevel?: string | undefined },
     method: string,
     params: JsonObject,
+    isTask = false,
   ): Promise<Relayed> {
-    const { info, capabilities, logLevel } = session;
+    const { info, logLevel } = session;
+    const capabilities = modernCapabilities(session.capabilities, isTask);
     const id = 'id' in asked.message && asked.message.id !== null ? asked.message.id : 1;
     const own = 'method' in asked.message ? metaOf(asked.message) : undefined;
     const meta = modernMeta(own, { info, capabilities, logLevel });
@@ -226,8 +256,23 @@ export class OldOnNew {
     throw garbage('did not answer');
   }
 
-  /** The stream of notices: a subscription of the newer revision, renewed when what is watched changes. */
+  /** The stream of notices: those of the server, and of the session's tasks that begin meanwhile. */
   async *notices(target: Target, asked: Asked, session: ClientSession): AsyncGenerator<Frame, void> {
+    const merged = new MergedFrames(this.#notices(target, asked, session));
+    const left = (): void => merged.fail(asked.signal.reason);
+    asked.signal.addEventListener('abort', left);
+    session.tellTask = (shown) =>
+      void this.#tasks.told(target, asked, session, shown, (frame) => merged.add(frame));
+    try {
+      yield* merged;
+    } finally {
+      session.tellTask = undefined;
+      asked.signal.removeEventListener('abort', left);
+    }
+  }
+
+  /** A subscription of the newer revision, renewed when what is watched changes. */
+  async *#notices(target: Target, asked: Asked, session: ClientSession): AsyncGenerator<Frame, void> {
     for (;;) {
       const aborter = new Aborter();
       const leave = (): void => aborter.abort(asked.signal.reason as Error);
@@ -275,39 +320,46 @@ function refusedInput(message: string | undefined): GatewayError {
   );
 }
 
-interface Question {
-  readonly method: string;
-  readonly params: JsonObject;
-}
-
-/** Elicitation in the mode `url` has an id of its own in the older revisions. */
-function legacyQuestion({ method, params }: Question, elicitationId: string): Question {
-  const isUrl = method === 'elicitation/create' && params.mode === 'url';
-  return { method, params: isUrl ? { elicitationId, ...params } : params };
-}
-
-function questionsOf({ inputRequests }: JsonObject): Record<string, Question> {
-  if (inputRequests === undefined) return {};
-  if (!isObject(inputRequests)) throw garbage('asked for input in a form that is none');
-  const all = Object.entries(inputRequests).map(([key, value]) => {
-    if (!isObject(value) || typeof value.method !== 'string')
-      throw garbage('asked for input in a form that is none');
-    return [key, { method: value.method, params: isObject(value.params) ? value.params : {} }] as const;
-  });
-  return Object.fromEntries(all);
-}
-
-/** Without the members that older revisions do not have. */
-function legacyResponse({ result, error }: RpcResponse, id: RequestId): RpcResponse {
+/** Without the members that older revisions do not have. @param hasTasks each tool may answer by a task */
+function legacyResponse(
+  { result, error }: RpcResponse,
+  { id, method }: RpcRequest,
+  hasTasks: boolean,
+): RpcResponse {
   if (error !== undefined) return { jsonrpc: '2.0', id, error };
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result ?? {};
-  return { jsonrpc: '2.0', id, result: rest };
+  if (!hasTasks || method !== 'tools/list' || !Array.isArray(rest.tools))
+    return { jsonrpc: '2.0', id, result: rest };
+  return { jsonrpc: '2.0', id, result: { ...rest, tools: rest.tools.map(withTaskSupport) } };
 }
 
-function legacyCapabilities(given: unknown): JsonObject {
+function withTaskSupport(tool: unknown): unknown {
+  if (!isObject(tool)) return tool;
+  const execution = isObject(tool.execution) ? tool.execution : {};
+  return { ...tool, execution: { ...execution, taskSupport: 'optional' } };
+}
+
+function legacyCapabilities(given: unknown, hasTasks: boolean): JsonObject {
   if (!isObject(given)) return {};
   const { extensions: _extensions, ...rest } = given;
-  return rest;
+  return hasTasks ? { ...rest, tasks: { cancel: {}, requests: { tools: { call: {} } } } } : rest;
+}
+
+/** A server answers by tasks where the extension is declared. */
+function modernCapabilities(given: JsonObject, isTask: boolean): JsonObject {
+  const { tasks: _tasks, extensions, ...rest } = given;
+  const { [TASKS]: _, ...others } = isObject(extensions) ? extensions : {};
+  const all = isTask ? { ...others, [TASKS]: {} } : others;
+  return Object.keys(all).length === 0 ? rest : { ...rest, extensions: all };
+}
+
+/** Frames, and what is done when they end, however they do. */
+async function* until(frames: AsyncIterable<Frame>, over: () => void): AsyncGenerator<Frame, void> {
+  try {
+    yield* frames;
+  } finally {
+    over();
+  }
 }
 
 function jsonAnswer(response: RpcResponse): Relayed {

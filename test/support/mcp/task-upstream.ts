@@ -169,8 +169,9 @@ export async function startModernTaskUpstream(): Promise<TaskUpstream> {
       : {}),
   });
   const complete = (result: Json): Said => ({ result: { resultType: 'complete', ...result } });
-  const missing: Said = { error: { code: -32021, message: 'Missing required client capability' } };
   const extension = { 'io.modelcontextprotocol/tasks': {} };
+  const data = { requiredCapabilities: { extensions: extension } };
+  const missing: Said = { error: { code: -32021, message: 'Missing required client capability', data } };
   const said = (method: string, params: Json): Said => {
     const meta = (params._meta ?? {}) as Record<string, { extensions?: Json }>;
     const { extensions = {} } = meta['io.modelcontextprotocol/clientCapabilities'] ?? {};
