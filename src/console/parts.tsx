@@ -106,7 +106,7 @@ export function Head({ title, children }: { readonly title: string; readonly chi
   );
 }
 
-/** A list of a page: says what it is for when it is empty. */
+/** A list of a page: says below its columns what it is for when it is empty. */
 export function Table({
   label,
   columns,
@@ -121,8 +121,7 @@ export function Table({
   readonly keys?: readonly string[];
   readonly empty: ComponentChildren;
 }) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
-  return (
+  const table = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
     <section class="scroll" tabIndex={0} aria-label={`${label}, scrollable`}>
       <table aria-label={label}>
@@ -146,6 +145,13 @@ export function Table({
         </tbody>
       </table>
     </section>
+  );
+  if (rows.length > 0) return table;
+  return (
+    <>
+      {table}
+      <p class="empty">{empty}</p>
+    </>
   );
 }
 

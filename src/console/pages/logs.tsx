@@ -9,7 +9,7 @@ import { LogFacets } from '../log-facets.tsx';
 import { isFiltered, LogFilters } from '../log-filters.tsx';
 import { LogList, type Row } from '../log-list.ts';
 import type { PageProps } from '../page-props.ts';
-import { Alert, Choice, Head } from '../parts.tsx';
+import { Alert, Choice, Head, Table } from '../parts.tsx';
 import { ask, href, query } from '../router.ts';
 import { Rows } from '../rows.tsx';
 import { LogPage } from './log.tsx';
@@ -79,9 +79,16 @@ function List() {
 
 function NoMatch() {
   return (
-    <p class="empty">
-      No entry matches these filters. <a href={href('/logs')}>Show all</a>
-    </p>
+    <Table
+      label="Logs"
+      columns={COLUMNS}
+      rows={[]}
+      empty={
+        <>
+          No entry matches these filters. <a href={href('/logs')}>Show all</a>
+        </>
+      }
+    />
   );
 }
 
