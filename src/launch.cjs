@@ -45,16 +45,20 @@ function findNode() {
 
 /** What the build is made from, by names, sizes and times: another one after each change. */
 function fingerprint(root) {
-  const hash = createHash('sha256');
-  const read = (below) => {
-    const file = path.join(root, below);
-    if (!fs.existsSync(file)) return;
-    const stat = fs.statSync(file);
-    if (stat.isDirectory()) for (const name of fs.readdirSync(file).sort()) read(`${below}/${name}`);
-    else hash.update(`${below}\0${stat.size}\0${stat.mtimeMs}\n`);
+  const lines = [];
+  const file = (below) => {
+    const stat = fs.statSync(`${root}/${below}`, { throwIfNoEntry: false });
+    if (stat !== undefined) lines.push(`${below}\0${stat.size}\0${stat.mtimeMs}\n`);
   };
-  for (const name of ['src', 'gen', 'package.json', 'package-lock.json']) read(name);
-  return hash.digest('hex');
+  const folder = (below) => {
+    if (!fs.existsSync(`${root}/${below}`)) return;
+    for (const one of fs.readdirSync(`${root}/${below}`, { withFileTypes: true }))
+      if (one.isDirectory()) folder(`${below}/${one.name}`);
+      else file(`${below}/${one.name}`);
+  };
+  for (const name of ['src', 'gen']) folder(name);
+  for (const name of ['package.json', 'package-lock.json']) file(name);
+  return createHash('sha256').update(lines.sort().join('')).digest('hex');
 }
 
 /** In a checkout: whether dist/ is what the sources make. */
@@ -105,7 +109,7 @@ function main(args) {
   const entry = entryFor(node);
   if (node === process.execPath) {
     process.argv.splice(1, process.argv.length, entry, ...args);
-    return import(pathToFileURL(entry).href);
+    return entry === BUILT ? require(entry) : import(pathToFileURL(entry).href);
   }
   const child = spawn(node, [entry, ...args], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

@@ -2,6 +2,7 @@
 // The way in. What the engine makes of the code is kept for the next start, which is sooner by it, in this thread and in
 // the workers.
 import { enableCompileCache } from 'node:module';
+import { useCodeCache } from './lib/code-cache.ts';
 import { compileCacheFolder } from './lib/compile-cache.ts';
 import { withLeanMalloc } from './lib/lean-malloc.ts';
 import { warmWorker } from './lib/warm-workers.ts';
@@ -16,6 +17,7 @@ if (folder !== undefined) {
   enableCompileCache(folder);
   // Worker threads and processes read it from here.
   process.env.NODE_COMPILE_CACHE = folder;
+  useCodeCache(folder);
 }
 
 /** What an embedded gateway opens first loads beside the program. */
@@ -26,5 +28,4 @@ function warmStores({ MONGODB_URI }: NodeJS.ProcessEnv): void {
 const isHelp = process.argv.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
 if (process.argv[2] === 'start' && !isHelp) warmStores(process.env);
 
-const { runCommand } = await import('./cli.ts');
-await runCommand(process.argv.slice(2));
+void import('./cli.ts').then(({ runCommand }) => runCommand(process.argv.slice(2)));

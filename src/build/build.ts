@@ -30,15 +30,17 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       resolve: { alias: modulesOf(root) },
       plugins: [slim, fewTypes, lazyDescriptors(root), builtins, relocate(root, scratch), asciiOnly],
       onLog: (level, { code, message }, report) => {
-        // depd, of Koa, makes a wrapper by it.
-        if (code === 'EVAL') return;
+        // depd, of Koa, makes a wrapper by it; packages load late what others of them load at once.
+        if (code === 'EVAL' || code === 'INEFFECTIVE_DYNAMIC_IMPORT') return;
         if (level === 'warn') throw new Error(message);
         report(level, message);
       },
     });
     const { output } = await bundle.write({
       dir: scratch,
-      format: 'esm',
+      // Scripts, of which the engine keeps the code that a start runs: see src/lib/code-cache.ts.
+      format: 'cjs',
+      strict: true,
       chunkFileNames: '[name]-[hash].js',
       comments: { legal: false },
       minify: { mangle: false, compress: false, codegen: true },
@@ -52,6 +54,7 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
     const { buildConsole } = await import('./console.ts');
     const browsers = await buildConsole(root, join(scratch, 'console'));
     writeFileSync(join(scratch, 'THIRD-PARTY-LICENSES'), thirdPartyLicences(root, [...modules, ...browsers]));
+    writeFileSync(join(scratch, 'package.json'), '{"type":"commonjs"}\n');
     writeFileSync(join(scratch, 'build.json'), `${JSON.stringify({ of })}\n`);
     rmSync(dist, { recursive: true, force: true });
     renameSync(scratch, dist);

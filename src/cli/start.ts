@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module';
 import type { FirstKeys } from '../access/bootstrap.ts';
 import { STORE_WAIT_MS } from '../app/stores-away.ts';
 import { startApp } from '../app.ts';
+import { keepCode } from '../lib/code-cache.ts';
 import { giveMemoryBackWhenIdle } from '../lib/idle-memory.ts';
 import { shrinkYoungWhenIdle } from '../lib/shrink-young.ts';
 import { readSettings, strangeVariables } from '../settings.ts';
@@ -14,6 +15,9 @@ import type { Options } from './remote-options.ts';
 
 /** Resident bytes of this process that are given back when it is idle; under steady load it has 200 to 400 MB. */
 const MUCH_MEMORY = 448 * 2 ** 20;
+
+/** After the start: what the first calls run is kept with it. */
+const KEEP_CODE_MS = 4000;
 
 /** Options of `start`, by the variable that each stands for. */
 const START_OPTIONS = { port: 'PORT', host: 'HOST', dataDir: 'GATEWAY_DATA_DIR' } as const;
@@ -77,4 +81,5 @@ export async function start(options: Options): Promise<void> {
   app.link?.ready(url, app.firstKeys);
   // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
   flushCompileCache();
+  setTimeout(() => void keepCode(), KEEP_CODE_MS).unref();
 }

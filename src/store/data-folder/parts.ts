@@ -110,9 +110,10 @@ function idIn(database: DatabaseSync): string | undefined {
 }
 
 function writeId(database: DatabaseSync, id: string): void {
-  database.exec(`PRAGMA synchronous = FULL;
+  database.exec(`PRAGMA synchronous = FULL; BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS store_id (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT`);
   database.prepare('INSERT OR REPLACE INTO store_id VALUES (1, ?)').run(id);
+  database.exec('COMMIT');
 }
 
 function markedWith(id: string | undefined): Found {

@@ -26,10 +26,12 @@ export function readRegistry(database: DatabaseSync): Registry {
 
 /** Lists parts, or the main file itself; durable when it returns. */
 export function listParts(database: DatabaseSync, id: string, parts: readonly (Part | typeof MAIN)[]): void {
-  database.exec(`PRAGMA synchronous = FULL;
+  if (parts.length === 0) return;
+  database.exec(`PRAGMA synchronous = FULL; BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS store_parts (part TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID`);
   const insert = database.prepare('INSERT OR REPLACE INTO store_parts VALUES (?, ?)');
   for (const part of parts) insert.run(part, id);
+  database.exec('COMMIT');
 }
 
 /** Forgets the part: the next start makes it, or adopts what it finds. */

@@ -9,19 +9,11 @@ const SQL_TYPE = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' } as const;
 /** Brings one collection's table to its declaration. To be run in a transaction. */
 export function createCollection(database: DatabaseSync, collection: Collection<object>): void {
   const table = tableOf(collection);
-  database.exec(`CREATE TABLE IF NOT EXISTS ${table} (
-    seq INTEGER PRIMARY KEY,
-    organisation_id TEXT NOT NULL,
-    workspace_id TEXT NOT NULL,
-    id TEXT NOT NULL,
-    slug TEXT,
-    version INTEGER NOT NULL,
-    archived INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    schema_version INTEGER NOT NULL,
-    body TEXT NOT NULL
-  ) STRICT`);
+  if (database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) === undefined) {
+    createTable(database, collection);
+    for (const definition of indexesOf(collection).values()) database.exec(`CREATE ${definition}`);
+    return;
+  }
   addColumns(database, collection);
 
   const wanted = indexesOf(collection);
@@ -33,6 +25,24 @@ export function createCollection(database: DatabaseSync, collection: Collection<
   for (const [name, definition] of wanted) {
     if (!present.includes(name)) database.exec(`CREATE ${definition}`);
   }
+}
+
+/** With its columns at once: adding one to a table that is there makes SQLite read its whole schema again. */
+function createTable(database: DatabaseSync, collection: Collection<object>): void {
+  const own = collection.fields.map((field) => `, ${columnOf(field)} ${SQL_TYPE[field.type]}`);
+  database.exec(`CREATE TABLE ${tableOf(collection)} (
+    seq INTEGER PRIMARY KEY,
+    organisation_id TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    slug TEXT,
+    version INTEGER NOT NULL,
+    archived INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    schema_version INTEGER NOT NULL,
+    body TEXT NOT NULL${own.join('')}
+  ) STRICT`);
 }
 
 function addColumns(database: DatabaseSync, collection: Collection<object>): void {
