@@ -143,7 +143,7 @@ function openSettling({ stores, identity, ledger, names, log }: Rooms): SettleDe
   return { notes: new ProviderNotes({ documents, now: Date.now, onTrouble }), books, now: Date.now };
 }
 
-function logsDeps({ stores, identity, ledger, watch }: Rooms) {
+function logsDeps({ settings, stores, identity, ledger, watch }: Rooms) {
   const { callBooks } = ledger;
   return {
     store: stores.store.requestLog,
@@ -158,7 +158,7 @@ function logsDeps({ stores, identity, ledger, watch }: Rooms) {
     keepDays: callBooks.keepDays,
     onUsageRefused: watch.onUsageRefused,
     live: ledger.live,
-    isShared: stores.state !== undefined,
+    isShared: settings.mongodbUri !== undefined,
     stillCalls: stillCalls(identity),
     now: Date.now,
   };

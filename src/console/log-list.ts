@@ -11,6 +11,10 @@ const KEPT = 5000;
 const AGAIN_MS = [500, 1000, 2000, 5000];
 /** Entries are looked for again that far back when the stream broke off. */
 const BACK_MS = 5000;
+/** The gateway sends a message every 10 seconds, also without an entry: a stream that is quiet for longer is dead. */
+const QUIET_MS = 25_000;
+/** How far back a stream may begin. */
+const FURTHEST_MS = 3_500_000;
 
 /** What the list shows of an entry. */
 export type Row = Omit<LogRow, '$typeName' | '$unknown'>;
@@ -158,12 +162,14 @@ export class LogList {
   async #follow(): Promise<void> {
     let since: string | undefined = new Date(this.#readAt - BACK_MS).toISOString();
     for (let tries = 0; !this.#left.signal.aborted && session.value !== null; tries++) {
+      const quiet = new Watchdog(QUIET_MS);
       try {
         const stream = client(LogsService).tailLogs(
           { ...filtersOf(this.#params), asRows: true, ...(since && { since }) },
-          { signal: this.#left.signal },
+          { signal: AbortSignal.any([this.#left.signal, quiet.signal]) },
         );
         for await (const { rows, skipped } of stream) {
+          quiet.reset();
           tries = 0;
           reachable.value = true;
           this.#readAt = now();
@@ -176,10 +182,24 @@ export class LogList {
         const status = detailOf(error)?.httpStatus ?? 0;
         if (status === 400 || status === 401 || status === 403) return;
         reachable.value = false;
+      } finally {
+        quiet.stop();
       }
-      since = new Date(Math.max(this.#readAt - BACK_MS, now() - 3_500_000)).toISOString();
+      // A computer that slept for long has a list that the stream cannot join.
+      if (this.#readAt < now() - FURTHEST_MS) await this.#restart();
+      since = new Date(this.#readAt - BACK_MS).toISOString();
       await pause(AGAIN_MS[Math.min(tries, AGAIN_MS.length - 1)] ?? 5000, this.#left.signal);
     }
+  }
+
+  /** Reads the list anew. */
+  async #restart(): Promise<void> {
+    this.#readAt = now();
+    this.#ids.clear();
+    this.#next = undefined;
+    this.#before = undefined;
+    this.#set({ ...EMPTY, skipped: this.state.value.skipped });
+    await this.#page(undefined);
   }
 
   #take(rows: readonly Row[], skipped: number): void {
@@ -197,6 +217,31 @@ export class LogList {
 
   #set(change: Partial<LogListState>): void {
     if (!this.#left.signal.aborted) this.state.value = { ...this.state.value, ...change };
+  }
+}
+
+/** Aborts a stream when nothing came for a time. */
+class Watchdog {
+  readonly #quiet = new AbortController();
+  readonly #ms: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+    this.reset();
+  }
+
+  get signal(): AbortSignal {
+    return this.#quiet.signal;
+  }
+
+  reset(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#quiet.abort(), this.#ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
   }
 }
 

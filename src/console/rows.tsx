@@ -1,6 +1,6 @@
 // A table of many rows: only those in sight are in the page.
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 export const ROW_PX = 32;
@@ -45,7 +45,11 @@ export function Rows<R>({ label, columns, rows, keyOf, cellsOf, onEnd, onTop }: 
   useEffect(() => {
     if (last >= rows.length - 10) onEnd();
   }, [last, rows.length, onEnd]);
-  useEffect(() => onTop(top === 0 && current.value === undefined), [top, current.value, onTop]);
+  const isHeld = useHeld(box);
+  useEffect(
+    () => onTop(top === 0 && current.value === undefined && !isHeld),
+    [top, current.value, isHeld, onTop],
+  );
 
   // Rows that come in above leave those in sight where they are.
   const before = useRef<{ readonly key: string; readonly index: number } | undefined>(undefined);
@@ -116,6 +120,25 @@ export function Rows<R>({ label, columns, rows, keyOf, cellsOf, onEnd, onTop }: 
       </table>
     </section>
   );
+}
+
+/** Whether the reader has a row's link in focus, or some of the rows' text selected. */
+function useHeld(box: RefObject<HTMLElement | null>): boolean {
+  const held = useSignal(false);
+  useEffect(() => {
+    const look = (): void => {
+      const body = box.current?.querySelector('tbody');
+      const selection = getSelection();
+      const isSelected = selection !== null && !selection.isCollapsed && body?.contains(selection.anchorNode);
+      held.value = body?.contains(document.activeElement) || isSelected || false;
+    };
+    const events = ['focusin', 'focusout', 'selectionchange'] as const;
+    for (const event of events) document.addEventListener(event, look);
+    return () => {
+      for (const event of events) document.removeEventListener(event, look);
+    };
+  }, [box, held]);
+  return held.value;
 }
 
 /** The height of rows that are out of sight. */

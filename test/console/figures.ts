@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { cpuSeconds } from '../bench/child.ts';
 import { ADMIN_KEY, type Sluice, startSluice } from '../bench/sluice.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
@@ -100,8 +101,9 @@ async function part(
 }
 
 /** Streams have a time to first token. */
-const streamed: NonNullable<Parameters<typeof fillLog>[2]> = (entry) =>
-  entry.streamed ? { ...entry, timeToFirstTokenMs: entry.latencyMs / 4 } : entry;
+function streamed(entry: RequestRecord): RequestRecord {
+  return entry.streamed ? { ...entry, timeToFirstTokenMs: entry.latencyMs / 4 } : entry;
+}
 
 /** What was written in seconds, and not over weeks, is put in shape first. */
 async function settled({ origin }: Sluice): Promise<void> {

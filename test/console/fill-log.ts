@@ -8,6 +8,9 @@ import { generator } from '../bench/log-generator.ts';
 import { startSluice } from '../bench/sluice.ts';
 
 const BATCH = 1000;
+/** The log is put in shape after so many: a gateway starts with few entries that are not. */
+const IN_SHAPE = 250_000;
+const DEADLINE_MS = 600_000;
 
 /**
  * Does nothing where the folder has been filled.
@@ -27,7 +30,7 @@ export async function fillLog(
     .prepare('SELECT organisation_id AS organisation, id FROM c_workspaces LIMIT 1')
     .get() as unknown as { organisation: string; id: string };
   database.close();
-  const store = await openSqliteStore({ dataDir, collections: [] });
+  const store = await openSqliteStore({ dataDir, collections: [], deadlineMs: DEADLINE_MS });
   const next = generator(entries);
   for (let done = 0; done < entries; done += BATCH) {
     const batch = Array.from({ length: Math.min(BATCH, entries - done) }, () => ({
@@ -36,6 +39,8 @@ export async function fillLog(
       workspaceId: row.id,
     }));
     await store.requestLog.append(batch);
+    if ((done + BATCH) % IN_SHAPE === 0) await store.makeRollups();
   }
+  await store.makeRollups();
   await store.close();
 }

@@ -7,6 +7,7 @@ import { ok } from '../support/front-door.ts';
 import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
 import { bench, inBrowser } from './bench.ts';
 import { signIn } from './browser.ts';
+import { startWire } from './wire.ts';
 
 inBrowser((opened) => {
   test.serial('a session that ends leaves nothing on the screen, in no window, and leads back', async (t) => {
@@ -66,6 +67,40 @@ inBrowser((opened) => {
     const hrefs = await rows.evaluateAll((links) => links.map(({ href }) => href));
     t.is(new Set(hrefs).size, 5);
   });
+
+  test.serial(
+    'a gateway that falls silent is told, and rows that are read stay where they are',
+    async (t) => {
+      t.timeout(170_000);
+      const { gateway, context, page, call } = await bench(t, opened());
+      const wire = await startWire(gateway.port);
+      t.teardown(() => wire.close());
+      for (const content of ['a', 'b', 'c']) await call('gpt-ok', content);
+      await context.clock.install();
+      await page.goto(`http://127.0.0.1:${wire.port}/console/logs`);
+      await signIn(page, ADMIN_KEY);
+      await page.getByText('3 entries').waitFor();
+      // The stream stands when an entry has come over it.
+      await call('gpt-ok', 'd');
+      await page.getByText('4 entries').waitFor();
+      const links = page.getByRole('table', { name: 'Logs' }).getByRole('link');
+      await links.first().focus();
+      const read = await links.first().getAttribute('href');
+      await call('gpt-ok', 'e');
+      await page.getByRole('button', { name: '1 new' }).waitFor();
+      t.is(await links.first().getAttribute('href'), read);
+      t.is(await links.count(), 4);
+      await page.getByRole('button', { name: '1 new' }).click();
+      await page.getByText('5 entries').waitFor();
+      wire.freeze();
+      await call('gpt-ok', 'f');
+      await context.clock.fastForward(26_000);
+      await page.getByRole('alert').getByText('The gateway does not answer').waitFor();
+      wire.thaw();
+      await page.getByText('6 entries').waitFor();
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+    },
+  );
 
   test.serial('entries may hold anything: markup, marks of direction, a megabyte', async (t) => {
     t.timeout(170_000);

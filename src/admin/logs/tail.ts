@@ -12,7 +12,9 @@ import { asked } from '../analytics/selection.ts';
 import { callerOf } from '../kit/caller.ts';
 import { optionalTime } from '../kit/time.ts';
 import { type LogFilterDeps, type LogSelection, logSelection } from './filter.ts';
+import { otherInstances } from './other-instances.ts';
 import { sharedEntry, sharedRow } from './row.ts';
+import { WaitingEntries } from './waiting-entries.ts';
 
 export interface TailDeps extends LogFilterDeps {
   readonly store: Pick<LogStore, 'page'>;
@@ -26,20 +28,14 @@ export interface TailDeps extends LogFilterDeps {
 
 /** Of one organisation in one process. */
 const MOST_READERS = 50;
-/** Entries that wait for a slow caller. */
-const MOST_WAITING = 200;
-/** Entries of one message: more are made than people read. */
-const MOST_AT_ONCE = 100;
-/** Entries are told together. */
-const TOGETHER_MS = 100;
 const ALIVE_MS = 10_000;
 /** Whether the caller still counts. */
 const LOOK_MS = 500;
 const POLL_MS = 1000;
-/** How far back entries of other instances are looked for: they come when their calls end. */
-const LOOK_BACK_MS = 60_000;
 const FURTHEST_MS = 3_600_000;
-const MOST_EARLIER = 500;
+const PAGE = 500;
+/** Entries from before that are told at the most. */
+const MOST_EARLIER = 5000;
 
 /** @throws GatewayError validation_failed, rate_limited */
 export async function tailLogs(
@@ -72,7 +68,7 @@ async function* followed(
   call: Call,
 ): AsyncGenerator<LogTail> {
   const principal = callerOf(call);
-  const waiting = new Waiting();
+  const waiting = new WaitingEntries();
   const isMeant = meant(selection);
   const end = deps.live.follow(principal.organisationId, {
     entry: (entry) => {
@@ -80,9 +76,7 @@ async function* followed(
     },
     over: () => waiting.close(),
   });
-  const poll = deps.isShared
-    ? setInterval(() => void readOthers(deps, selection, waiting), POLL_MS)
-    : undefined;
+  const poll = deps.isShared ? setInterval(otherInstances(deps, selection, waiting), POLL_MS) : undefined;
   call.signal.addEventListener('abort', waiting.wake);
   try {
     if (since !== undefined) await readSince(deps, selection, since, waiting);
@@ -118,96 +112,23 @@ async function readSince(
   { store, flush }: TailDeps,
   { scope, filter }: LogSelection,
   since: number,
-  waiting: Waiting,
+  waiting: WaitingEntries,
 ): Promise<void> {
   await flush();
   const found: RequestRecord[] = [];
   let after: string | undefined;
   do {
-    const place = { page: 0, pageSize: MOST_AT_ONCE, order: 'desc' as const, ...(after && { after }) };
-    const page = await asked(store.page(scope, { ...filter, from: since }, place));
+    const place = { page: 0, pageSize: PAGE, order: 'desc' as const, count: false as const };
+    const page = await asked(
+      store.page(scope, { ...filter, from: since }, after === undefined ? place : { ...place, after }),
+    );
     found.push(...page.entries);
     after = page.next;
   } while (after !== undefined && found.length < MOST_EARLIER);
-  waiting.earlier(found.reverse(), after !== undefined);
-}
-
-async function readOthers(deps: TailDeps, { scope, filter }: LogSelection, waiting: Waiting): Promise<void> {
-  try {
-    const from = Math.max(waiting.began, deps.now() - LOOK_BACK_MS);
-    const place = { page: 0, pageSize: MOST_AT_ONCE, order: 'desc' as const };
-    const { entries } = await deps.store.page(scope, { ...filter, from }, place);
-    for (const entry of entries.toReversed()) waiting.put(entry);
-  } catch {
-    // The store is away: the next look finds them.
-  }
-}
-
-/** Entries for one caller, each once. */
-class Waiting {
-  readonly began = Date.now();
-  readonly #told = new Set<string>();
-  #queue: RequestRecord[] = [];
-  #skipped = 0;
-  #wake: (() => void) | undefined;
-  readonly wake = (): void => this.#wake?.();
-
-  isOver = false;
-
-  /** The gateway stops. */
-  close(): void {
-    this.isOver = true;
-    this.wake();
-  }
-
-  put(entry: RequestRecord): void {
-    if (this.#told.has(entry.id)) return;
-    this.#note(entry.id);
-    if (this.#queue.length >= MOST_WAITING) {
-      this.#queue.shift();
-      this.#skipped++;
-    }
-    this.#queue.push(entry);
-    this.wake();
-  }
-
-  earlier(entries: readonly RequestRecord[], more: boolean): void {
-    const known = new Set(this.#queue.map(({ id }) => id));
-    for (const { id } of entries) this.#note(id);
-    this.#queue = [...entries.filter(({ id }) => !known.has(id)), ...this.#queue];
-    if (more) this.#skipped++;
-  }
-
-  /** The newest that wait; what is beyond counts as skipped. */
-  take(): { readonly entries: readonly RequestRecord[]; readonly skipped: number } {
-    const over = Math.max(0, this.#queue.length - MOST_EARLIER);
-    const entries = this.#queue.slice(over);
-    const skipped = this.#skipped + over;
-    this.#queue = [];
-    this.#skipped = 0;
-    return { entries, skipped };
-  }
-
-  /** Resolves a moment after there is an entry, at once when the caller leaves, and after a time in any case. */
-  async more(ms: number): Promise<void> {
-    if (this.#queue.length === 0) await this.#woken(ms);
-    await this.#woken(TOGETHER_MS, true);
-  }
-
-  #woken(ms: number, quiet = false): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      if (!quiet) this.#wake = done;
-    });
-  }
-
-  #note(id: string): void {
-    if (this.#told.size >= 20_000) this.#told.clear();
-    this.#told.add(id);
-  }
+  waiting.earlier(found.reverse());
+  if (after === undefined) return;
+  const all = await asked(
+    store.page(scope, { ...filter, from: since }, { page: 0, pageSize: 1, order: 'desc' }),
+  );
+  waiting.skip(Math.max(1, all.total - found.length));
 }
