@@ -40,7 +40,8 @@ import { annotationsOf } from '../rest/routes.ts';
 import { implement } from '../rpc/implement.ts';
 import { check } from '../rpc/interceptors/validate.ts';
 import { SecretReferences } from '../secrets/references.ts';
-import { type DocumentStore, LIMITS } from '../store/documents.ts';
+import type { DocumentStore } from '../store/documents.ts';
+import { everyDocument } from '../store/every-document.ts';
 import type { Followed } from '../store/replica.ts';
 import { identityDeps, type Rooms } from './control-plane-deps.ts';
 
@@ -138,13 +139,5 @@ function servicesOver(
 
 async function fill(documents: DocumentStore, organisationId: string, replica: Followed): Promise<void> {
   const scope = { organisationId, workspaceId: undefined };
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scope, replica.collection, {
-      pageSize: LIMITS.pageSize,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const document of page.documents) replica.apply(document);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  for await (const document of everyDocument(documents, scope, replica.collection)) replica.apply(document);
 }

@@ -11,11 +11,10 @@ import { groupRule } from '../ledger/limits/policy-set.ts';
 import { type BudgetRule, budgetRule } from '../ledger/limits/rule.ts';
 import { usageLimitEntities, usageLimitPolicies } from '../ledger/policies.ts';
 import type { Collection, JsonObject } from '../store/collection.ts';
-import type { Condition, Document, DocumentStore } from '../store/documents.ts';
+import type { Condition, DocumentStore } from '../store/documents.ts';
+import { everyDocument } from '../store/every-document.ts';
 
 type Limits = JsonObject | readonly JsonObject[] | undefined;
-
-const PAGE = 500;
 
 /** Budgets of an organisation, read page by page: it may have many. */
 export async function* budgetsOf(
@@ -23,7 +22,7 @@ export async function* budgetsOf(
   organisationId: string,
 ): AsyncGenerator<BudgetRule> {
   const all = <B extends object>(collection: Collection<B>, filter: readonly Condition[] = []) =>
-    allOf(documents, organisationId, collection, filter);
+    everyDocument(documents, { organisationId, workspaceId: undefined }, collection, { filter });
   for await (const { id, body } of all<ApiKeyBody>(apiKeys))
     yield* rulesOf(`key:${id}`, body.usageLimits, body.usageResetAt);
   for await (const { id, body } of all<WorkspaceBody>(workspaces))
@@ -41,23 +40,4 @@ export async function* budgetsOf(
 function rulesOf(counter: string, limits: Limits, resetAt?: number): readonly BudgetRule[] {
   const all = [limits ?? []].flat() as readonly JsonObject[];
   return all.map((limit, place) => budgetRule(limit, counter, '', resetAt, place));
-}
-
-async function* allOf<B extends object>(
-  documents: Pick<DocumentStore, 'page'>,
-  organisationId: string,
-  collection: Collection<B>,
-  filter: readonly Condition[],
-): AsyncGenerator<Document<B>> {
-  const scope = { organisationId, workspaceId: undefined };
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scope, collection, {
-      filter,
-      pageSize: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    yield* page.documents;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
 }

@@ -4,6 +4,7 @@ import type { TenantScope } from '../call/scope.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { Collection } from './collection.ts';
 import type { Condition, Document, DocumentStore } from './documents.ts';
+import { everyDocument, type ListQuery } from './every-document.ts';
 
 /** A page of documents by the time of making. */
 export interface AfterQuery<B extends object> {
@@ -36,16 +37,14 @@ export async function pageAfter<B extends object>(
   // Documents of one time are ordered by their ids.
   const isAfter = ({ id, createdAt }: Document<B>): boolean =>
     last === undefined || createdAt !== last.createdAt || (order === 'asc' ? id > last.id : id < last.id);
-  let cursor: string | undefined;
-  do {
-    const page = await store.page(scope, collection, {
-      filter: [...filter, ...from],
-      sort: { field: 'createdAt', order },
-      pageSize: Math.min(MOST, limit + 8),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const one of page.documents) if (isAfter(one) && wanted(one)) found.push(one);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && found.length <= limit);
+  const query: ListQuery = {
+    filter: [...filter, ...from],
+    sort: { field: 'createdAt', order },
+    pageSize: Math.min(MOST, limit + 8),
+  };
+  for await (const one of everyDocument(store, scope, collection, query)) {
+    if (isAfter(one) && wanted(one)) found.push(one);
+    if (found.length > limit) break;
+  }
   return { documents: found.slice(0, limit), more: found.length > limit };
 }

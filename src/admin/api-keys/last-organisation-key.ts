@@ -7,11 +7,11 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
+import { everyDocument } from '../../store/every-document.ts';
 import { keyScope } from './access.ts';
 import { isExpired } from './record.ts';
 
 const SCOPE = keyScope('organisation-service', 'create');
-const PAGE = 200;
 
 /**
  * Operations that belong into the commit which changes a key (`after` undefined: deletes it). When the key is one
@@ -31,23 +31,11 @@ export async function keepOne(
     after !== undefined && canKeepReach(after, now) && (!forEver || after.expiresAt === undefined);
   if (stays) return [];
   const scope = { organisationId: before.organisationId, workspaceId: undefined };
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scope, apiKeys, {
-      filter: [{ field: 'kind', op: 'eq', value: 'organisation-service' }],
-      pageSize: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    const other = page.documents.find(
-      ({ id, body }) =>
-        id !== before.id && canKeepReach(body, now) && (!forEver || body.expiresAt === undefined),
-    );
-    if (other !== undefined) {
-      const { id, version, body, updatedAt } = other;
+  const filter = [{ field: 'kind', op: 'eq', value: 'organisation-service' } as const];
+  const others = everyDocument(documents, scope, apiKeys, { filter });
+  for await (const { id, version, body, updatedAt } of others)
+    if (id !== before.id && canKeepReach(body, now) && (!forEver || body.expiresAt === undefined))
       return [updateOperation(apiKeys, id, version, { body, updatedAt })];
-    }
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
   throw fail('conflict', `this is the last organisation key with ${SCOPE}: make another one first`);
 }
 

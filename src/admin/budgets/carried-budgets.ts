@@ -12,8 +12,9 @@ import type { TenantScope } from '../../call/scope.ts';
 import { groupRule } from '../../ledger/limits/policy-set.ts';
 import { type BudgetRule, budgetRule } from '../../ledger/limits/rule.ts';
 import { usageLimitEntities, usageLimitPolicies } from '../../ledger/policies.ts';
-import type { Collection, JsonObject } from '../../store/collection.ts';
-import type { Condition, Document, DocumentStore } from '../../store/documents.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import type { Condition, DocumentStore } from '../../store/documents.ts';
+import { everyDocument } from '../../store/every-document.ts';
 
 export interface CarriedBudget {
   readonly kind: 'api-key' | 'workspace' | 'provider' | 'integration' | 'policy';
@@ -33,7 +34,6 @@ export interface CarriedDeps {
 
 type Limits = JsonObject | readonly JsonObject[] | undefined;
 
-const PAGE = 500;
 /** More are not shown. */
 export const MOST = 10_000;
 
@@ -58,7 +58,11 @@ export async function carriedBudgets(
     const owner = { kind: 'api-key', id, name, workspaceId } as const;
     found.push(...rulesOf(owner, `key:${id}`, settings.usageLimits, settings.usageResetAt));
   }
-  for await (const { id, workspaceId = '', body } of all<ProviderBody>(deps, scope, storedProviders)) {
+  for await (const { id, workspaceId = '', body } of everyDocument<ProviderBody>(
+    deps.documents,
+    scope,
+    storedProviders,
+  )) {
     const owner = { kind: 'provider', id, name: body.name, workspaceId } as const;
     found.push(...rulesOf(owner, providerCounter(id), body.usageLimits, body.usageResetAt));
   }
@@ -73,7 +77,7 @@ async function ofIntegrations(
 ): Promise<CarriedBudget[]> {
   const found: CarriedBudget[] = [];
   const whole = { organisationId, workspaceId: undefined };
-  for await (const { id, body } of all<IntegrationBody>(deps, whole, integrations))
+  for await (const { id, body } of everyDocument<IntegrationBody>(deps.documents, whole, integrations))
     for (const [workspaceId, { usageLimits, usageResetAt }] of Object.entries(body.workspaces ?? {})) {
       if (!isSeen(workspaceId)) continue;
       const owner = { kind: 'integration', id, name: body.name, workspaceId } as const;
@@ -84,10 +88,10 @@ async function ofIntegrations(
 
 async function ofPolicies(deps: CarriedDeps, scope: TenantScope): Promise<CarriedBudget[]> {
   const found: CarriedBudget[] = [];
-  for await (const policy of all(deps, scope, usageLimitPolicies)) {
+  for await (const policy of everyDocument(deps.documents, scope, usageLimitPolicies)) {
     const { id, workspaceId = '', body } = policy;
     const named: readonly Condition[] = [{ field: 'policyId', op: 'eq', value: id }];
-    for await (const group of all(deps, scope, usageLimitEntities, named)) {
+    for await (const group of everyDocument(deps.documents, scope, usageLimitEntities, { filter: named })) {
       const name = [body.name ?? id, group.body.valueKey].join(': ');
       const rule = groupRule(policy, group.body.group);
       found.push({ kind: 'policy', id, name, workspaceId, creditLimit: body.creditLimit, rule });
@@ -106,22 +110,4 @@ function rulesOf(owner: Owner, counter: string, limits: Limits, resetAt?: number
     creditLimit: Number(limit.credit_limit),
     rule: budgetRule(limit, counter, '', resetAt, place),
   }));
-}
-
-async function* all<B extends object>(
-  { documents }: CarriedDeps,
-  scope: TenantScope,
-  collection: Collection<B>,
-  filter: readonly Condition[] = [],
-): AsyncGenerator<Document<B>> {
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scope, collection, {
-      filter,
-      pageSize: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    yield* page.documents;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
 }

@@ -2,7 +2,7 @@
 import type { ManagedRecord } from '../../access/managed-records.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
-import { LIMITS } from '../../store/documents.ts';
+import { allDocuments } from '../../store/every-document.ts';
 import type { DeclaredRecord, Kind } from './kind.ts';
 
 /** All records of a kind, as they were before; read once. */
@@ -25,19 +25,9 @@ export class StoredRecords {
     return read;
   }
 
-  async #read(collection: Kind['collection']): Promise<readonly Document<object>[]> {
+  #read(collection: Kind['collection']): Promise<readonly Document<object>[]> {
     const scope = { organisationId: this.#organisationId, workspaceId: undefined };
-    const all: Document<object>[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#documents.page(scope, collection, {
-        pageSize: LIMITS.pageSize,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      all.push(...page.documents);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return all;
+    return allDocuments(this.#documents, scope, collection);
   }
 }
 

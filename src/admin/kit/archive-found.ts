@@ -8,6 +8,7 @@ import {
   type DocumentStore,
   type WriteOperation,
 } from '../../store/documents.ts';
+import { everyDocument } from '../../store/every-document.ts';
 
 /** What is looked for. */
 export interface Wanted {
@@ -37,21 +38,12 @@ export async function archiveFound(
 ): Promise<readonly WriteOperation[]> {
   let batch: WriteOperation[] = [];
   for (const { collection, filter } of wanted) {
-    let cursor: string | undefined;
-    do {
-      const page = await documents.page(scope, collection, {
-        pageSize: BATCH,
-        ...(filter === undefined ? {} : { filter }),
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      for (const { id } of page.documents) {
-        batch.push(archiveOperation(collection, id, { updatedAt }));
-        if (batch.length < BATCH) continue;
-        await commit(batch);
-        batch = [];
-      }
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+    for await (const { id } of everyDocument(documents, scope, collection, filter && { filter })) {
+      batch.push(archiveOperation(collection, id, { updatedAt }));
+      if (batch.length < BATCH) continue;
+      await commit(batch);
+      batch = [];
+    }
   }
   return batch;
 }

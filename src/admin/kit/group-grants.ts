@@ -23,6 +23,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
+import { allDocuments } from '../../store/every-document.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 
 /** What a user's groups give. */
@@ -179,22 +180,12 @@ async function keysOfLeavers(
     .map(({ id, workspaceId }) => archiveOperation(apiKeys, id, { updatedAt }, workspaceId));
 }
 
-async function everyOne<B extends object>(
+function everyOne<B extends object>(
   { documents }: GrantDeps,
   organisationId: string,
   collection: Collection<B>,
   condition: Condition,
 ): Promise<Document<B>[]> {
-  const all: Document<B>[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page({ organisationId, workspaceId: undefined }, collection, {
-      pageSize: 500,
-      filter: [condition],
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    all.push(...page.documents);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return all;
+  const scope = { organisationId, workspaceId: undefined };
+  return allDocuments(documents, scope, collection, { filter: [condition] });
 }

@@ -12,6 +12,7 @@ import { allowsUser } from '../../access/mcp/mcp-access.ts';
 import type { McpServerBody, UserAccess } from '../../access/mcp/mcp-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
+import { everyDocument } from '../../store/every-document.ts';
 import { defined, patch } from '../kit/patch.ts';
 import { paged } from '../mcp-integrations/capabilities.ts';
 import type { McpDeps } from '../mcp-integrations/deps.ts';
@@ -19,7 +20,6 @@ import type { Served } from './find.ts';
 
 /** Users that a server has settings for, and members that are listed. */
 const MOST_USERS = 5000;
-const READ_AT_ONCE = 1000;
 
 /** A page of the workspace's members and of the users that settings name. */
 export async function userAccessList(
@@ -110,15 +110,10 @@ export function shownUserAccess({ defaultUserAccess = 'allow', userAccess = [] }
 async function memberIds({ documents }: McpDeps, server: Served): Promise<readonly string[]> {
   const { organisationId, workspaceId, body } = server;
   const ids = new Set<string>();
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page({ organisationId, workspaceId }, members, {
-      pageSize: READ_AT_ONCE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const member of page.documents) ids.add(member.body.userId);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && ids.size < MOST_USERS);
+  for await (const member of everyDocument(documents, { organisationId, workspaceId }, members)) {
+    ids.add(member.body.userId);
+    if (ids.size >= MOST_USERS) break;
+  }
   for (const { userId } of body.userAccess ?? []) ids.add(userId);
   return [...ids];
 }

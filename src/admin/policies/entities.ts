@@ -25,6 +25,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
+import { everyDocument } from '../../store/every-document.ts';
 import { timeText } from '../kit/time.ts';
 
 type Policy = Document<UsageLimitPolicyBody>;
@@ -61,17 +62,12 @@ export async function findEntities(
   const filter: Condition[] = [{ field: 'policyId', op: 'eq', value: policy.id }];
   if (search !== undefined) filter.push({ field: 'valueKey', op: 'contains', value: search });
   const found: Entity[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scopeOf(policy), usageLimitEntities, {
-      filter,
-      sort: { field: 'createdAt', order: 'desc' },
-      pageSize: Math.min(PAGE, most - found.length),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    found.push(...page.documents);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && found.length < most);
+  const sort = { field: 'createdAt', order: 'desc' } as const;
+  const query = { filter, sort, pageSize: Math.min(PAGE, most) };
+  for await (const entity of everyDocument(documents, scopeOf(policy), usageLimitEntities, query)) {
+    found.push(entity);
+    if (found.length >= most) break;
+  }
   return found;
 }
 

@@ -1,6 +1,7 @@
 // Lists: filtered, sorted, in pages (RFC 7644, part 3.4.2).
 import type { Collection, JsonObject } from '../../store/collection.ts';
 import type { Condition, Document } from '../../store/documents.ts';
+import { everyDocument } from '../../store/every-document.ts';
 import { type AttributePath, pathOf } from './attribute-path.ts';
 import type { ScimCaller, ScimDeps } from './deps.ts';
 import { type Filter, parseFilter } from './filter.ts';
@@ -13,7 +14,6 @@ export const MOST_RESULTS = 1000;
 const DEFAULT_RESULTS = 100;
 /** Resources that a filter or an order looks through. */
 const MOST_LOOKED_AT = 50_000;
-const PAGE = 500;
 
 export interface ListQuery {
   readonly filter?: string | undefined;
@@ -78,22 +78,14 @@ export async function listResources<B extends object>(
   return { total, startIndex, found: page };
 }
 
-async function* allOf<B extends object>(
+function allOf<B extends object>(
   { documents }: ScimDeps,
   organisationId: string,
   collection: Collection<B>,
   condition: Condition | undefined,
 ): AsyncGenerator<Document<B>> {
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page({ organisationId, workspaceId: undefined }, collection, {
-      pageSize: PAGE,
-      ...(condition === undefined ? {} : { filter: [condition] }),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    yield* page.documents;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  const scope = { organisationId, workspaceId: undefined };
+  return everyDocument(documents, scope, collection, condition && { filter: [condition] });
 }
 
 /** What the store is asked for, one after the other, when every match has an indexed value; undefined: all. */

@@ -4,8 +4,7 @@ import { GatewayError } from '../../lib/errors.ts';
 import { settledWithin } from '../../lib/settled-within.ts';
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { DocumentStore } from '../../store/documents.ts';
-import { follow } from '../../store/follow.ts';
-import { Replica } from '../../store/replica.ts';
+import { followWork, type Turns } from '../../store/follow-work.ts';
 import type { FileOwner, OwnFiles, WrittenFile } from '../files/own-files.ts';
 import { type BatchBody, type BatchCaller, batches, isOpen } from './collection.ts';
 import { linesOf } from './lines.ts';
@@ -54,7 +53,8 @@ export interface BatchRunnerDeps {
 }
 
 const LEASE_MS = 30_000;
-const LOOK_MS = 1000;
+/** How often a batch that runs tells how far it is, and reads whether it goes on. */
+const TELL_MS = 1000;
 const REST_MS = 2000;
 const AT_ONCE = 8;
 const MAX_ROWS = 50_000;
@@ -76,28 +76,12 @@ interface RunningBatch {
 }
 
 /** Runs batches until it is closed. @throws GatewayError store_unavailable */
-export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Promise<void> }> {
-  const turns = new BatchTurns(deps);
-  const replica = new Replica(batches, {
-    row: () => undefined,
-    changed: (_now, _before, document) => turns.take(document),
-  });
-  const onError = (error: unknown): void => deps.onTrouble(error, 'batches could not be read yet');
-  const { feed, documents, organisations } = deps;
-  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
-  const timer = setInterval(() => turns.look(), LOOK_MS).unref();
-  turns.look();
-  return {
-    async close() {
-      clearInterval(timer);
-      unfollow();
-      await turns.stop();
-    },
-  };
+export function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Promise<void> }> {
+  return followWork(deps, batches, new BatchTurns(deps), 'batches could not be read yet');
 }
 
 /** The batches that are not done, and the turns that run their rows. */
-class BatchTurns {
+class BatchTurns implements Turns<BatchBody> {
   readonly #deps: BatchRunnerDeps;
   readonly #documents: BatchRunnerDeps['documents'];
   readonly #files: BatchRunnerDeps['files'];
@@ -284,7 +268,7 @@ class BatchTurns {
       telling = telling
         .then(tell)
         .catch((error: unknown) => this.#onTrouble(error, 'a batch could not tell how far it is'));
-    }, LOOK_MS);
+    }, TELL_MS);
     let failure: GatewayError | undefined;
     const goesOn = (): boolean => !over.signal.aborted && failure === undefined;
     try {

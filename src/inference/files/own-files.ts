@@ -4,6 +4,7 @@ import { fail, GatewayError } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
+import { everyDocument } from '../../store/every-document.ts';
 import { pageAfter } from '../../store/page-after.ts';
 import { openFrames } from '../../store/sealed-frames.ts';
 import { type FileBody, files, OWN_FILE, type ProviderCopy } from './collection.ts';
@@ -177,17 +178,8 @@ export class OwnFiles {
   async partsOf(owner: FileOwner, upload: string): Promise<OwnFile[]> {
     const filter = [{ field: 'status', op: 'eq', value: 'part' } as const];
     const parts: OwnFile[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#deps.documents.page(owner, files, {
-        filter,
-        pageSize: 1000,
-        ...(cursor && { cursor }),
-      });
-      for (const part of page.documents)
-        if (part.body.upload === upload && !this.#isOver(part)) parts.push(part);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+    for await (const part of everyDocument(this.#deps.documents, owner, files, { filter }))
+      if (part.body.upload === upload && !this.#isOver(part)) parts.push(part);
     return parts;
   }
 
@@ -313,16 +305,10 @@ export class OwnFiles {
   async #used(owner: FileOwner): Promise<number> {
     let bytes = 0;
     let count = 0;
-    let cursor: string | undefined;
-    do {
-      const page = await this.#deps.documents.page(owner, files, {
-        pageSize: 1000,
-        ...(cursor && { cursor }),
-      });
-      for (const { body } of page.documents) bytes += body.bytes;
-      count += page.documents.length;
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+    for await (const { body } of everyDocument(this.#deps.documents, owner, files)) {
+      bytes += body.bytes;
+      count += 1;
+    }
     if (count >= MAX_FILES)
       throw fail(
         'body_too_large',

@@ -6,9 +6,8 @@ import { settledWithin } from '../../lib/settled-within.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
-import { follow } from '../../store/follow.ts';
+import { followWork, type Turns } from '../../store/follow-work.ts';
 import type { LogStore } from '../../store/log-store.ts';
-import { Replica } from '../../store/replica.ts';
 import { type ExportRun, type LogExportBody, logExports, partName } from './collection.ts';
 import { isThere } from './file.ts';
 import { writeExport } from './write.ts';
@@ -41,8 +40,6 @@ type Known = Document<LogExportBody>;
 
 /** How long the lease of an export lasts without renewal. */
 const LEASE_MS = 30_000;
-/** The interval at which due exports are looked for. */
-const LOOK_MS = 1000;
 /** How long a failed export pauses. */
 const REST_MS = 2000;
 /** Exports of one instance at once. */
@@ -54,30 +51,17 @@ export const FILE_MS = 7 * 86_400_000;
 const RACES = 5;
 
 /** Resolves when it follows. @throws GatewayError store_unavailable */
-export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
-  const turns = new ExportTurns(deps);
-  const replica = new Replica(logExports, {
-    row: () => undefined,
-    changed: (_now, _before, document) => turns.take(document),
-  });
-  const onError = (error: unknown): void =>
-    deps.onTrouble(error, 'exports of the request log could not be read yet');
-  const { feed, documents, organisations } = deps;
-  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
-  const timer = setInterval(() => turns.look(), LOOK_MS).unref();
-  turns.look();
-
-  return {
-    async close() {
-      clearInterval(timer);
-      unfollow();
-      await turns.stop();
-    },
-  };
+export function runExports(deps: RunnerDeps): Promise<ExportRunner> {
+  return followWork(
+    deps,
+    logExports,
+    new ExportTurns(deps),
+    'exports of the request log could not be read yet',
+  );
 }
 
 /** The exports that have work left, and whose turn it is. */
-class ExportTurns {
+class ExportTurns implements Turns<LogExportBody> {
   readonly #deps: RunnerDeps;
   readonly #documents: RunnerDeps['documents'];
   readonly #blobs: RunnerDeps['blobs'];

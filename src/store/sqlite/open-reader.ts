@@ -4,10 +4,10 @@ import { documentReader } from './document-reads.ts';
 import { keptReader } from './kept-values.ts';
 import { feedbackReader } from './log/feedback-reads.ts';
 import { maintenanceReader } from './maintenance-reads.ts';
-import type { ReaderCall, Reply, WorkerSetup } from './protocol.ts';
+import type { ReaderCall, WorkerSetup } from './protocol.ts';
 import { placesBehind } from './schema-versions.ts';
 import { statementCache } from './statement-cache.ts';
-import { failureOf, type RunGroup } from './worker-loop.ts';
+import { eachAlone, type RunGroup } from './worker-loop.ts';
 
 /** Opens the connection. @throws Error when there is no such file */
 export function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
@@ -64,12 +64,5 @@ export function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
     }
   }
 
-  return (group) =>
-    group.map(([id, , call]): Reply => {
-      try {
-        return [id, perform(call)];
-      } catch (error) {
-        return [id, undefined, failureOf(error)];
-      }
-    });
+  return eachAlone(perform);
 }

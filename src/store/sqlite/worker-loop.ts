@@ -33,6 +33,18 @@ export function failureOf(thrown: unknown): Failure {
 /** Runs a group of calls and answers each. */
 export type RunGroup<C> = (group: readonly Envelope<C>[]) => readonly Reply[];
 
+/** Runs each call of a group for itself: one that fails leaves the others alone. */
+export function eachAlone<C>(perform: (call: C) => unknown): RunGroup<C> {
+  return (group) =>
+    group.map(([id, , call]): Reply => {
+      try {
+        return [id, perform(call)];
+      } catch (error) {
+        return [id, undefined, failureOf(error)];
+      }
+    });
+}
+
 /**
  * Opens by `open` and runs groups without end, each of all that waits and `groupSize` calls at the most, so that a
  * transaction has an end and the answers that reach the main thread at once are few. What waited longer than

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ChatMessage, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
 import { arrayOf, given, isObject } from '../../json-object.ts';
+import { parsedArguments } from '../parsed-arguments.ts';
 import { contentBlocks } from './content.ts';
 
 /** What `messages` becomes. */
@@ -124,17 +125,6 @@ function toolUse(call: ToolCall, path: string): JsonObject {
     input: parsedArguments(text ?? '', `${path}.function.arguments`),
     ...given(call.extra),
   };
-}
-
-function parsedArguments(text: string, path: string): JsonObject {
-  if (text.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below: it is the caller's text, and the parser's message would only repeat it.
-  }
-  throw invalidField(path, 'must be the JSON text of an object');
 }
 
 function toolResult(message: ChatMessage, path: string): JsonObject {

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ChatMessage, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
+import { parsedArguments } from '../parsed-arguments.ts';
 import { contentParts, media } from './content-parts.ts';
 import { takesLevels } from './thinking.ts';
 
@@ -124,17 +125,6 @@ function functionCall(call: ToolCall, path: string): JsonObject {
 /** Ids that this gateway made for calls without one are not Gemini's, and are not sent. */
 function idOf(id: string | undefined): { id?: string } {
   return id === undefined || id === '' || id.startsWith('call_') ? {} : { id };
-}
-
-function parsedArguments(text: string, path: string): JsonObject {
-  if (text.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below: it is the caller's text, and the parser's message would only repeat it.
-  }
-  throw invalidField(path, 'must be the JSON text of an object');
 }
 
 function functionResponse(

@@ -3,9 +3,8 @@ import { existsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { backgroundThread } from '../../../lib/background-thread.ts';
-import type { Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
-import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
+import { eachAlone, type RunGroup, serve } from '../worker-loop.ts';
 import { BodyFiles } from './body-files.ts';
 import { takeOverBlock } from './legacy.ts';
 import type { LogCompactorCall, LogSetup } from './protocol.ts';
@@ -78,12 +77,5 @@ function openCompactor(setup: LogSetup): RunGroup<LogCompactorCall> {
     }
   }
 
-  return (group) =>
-    group.map(([id, , call]): Reply => {
-      try {
-        return [id, perform(call)];
-      } catch (error) {
-        return [id, undefined, failureOf(error)];
-      }
-    });
+  return eachAlone(perform);
 }

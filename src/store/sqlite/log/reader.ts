@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { backgroundThread } from '../../../lib/background-thread.ts';
 import { NOTICE, type Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
-import { FailureError, failureOf, type RunGroup, serve } from '../worker-loop.ts';
+import { eachAlone, FailureError, type RunGroup, serve } from '../worker-loop.ts';
 import { planAggregate } from './aggregate-plan.ts';
 import { readRollups } from './aggregate-reads.ts';
 import { readBody, scanBodies } from './body-files.ts';
@@ -134,14 +134,9 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
     }
   }
 
+  const run = eachAlone(performed);
   return (group) => {
-    const replies = group.map(([id, , call]): Reply => {
-      try {
-        return [id, performed(call)];
-      } catch (error) {
-        return [id, undefined, failureOf(error)];
-      }
-    });
+    const replies = run(group);
     return [...damage.told().map((each): Reply => [NOTICE, each]), ...replies];
   };
 }
