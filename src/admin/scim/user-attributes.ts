@@ -11,6 +11,9 @@ const MOST_CHARS = 32_768;
 /** Of a user name: it is indexed. */
 const LONGEST_NAME = 500;
 
+/** A line end in an address would be one in the head of a mail. */
+const CONTROL = /\p{Cc}/u;
+
 /** What the attributes make of a user. `active` stays as it was when it is not given. @throws ScimError invalidValue */
 export function bodyOf(given: JsonObject, before: UserBody | undefined): UserBody {
   const { schemas: _s, userName, externalId, active, ...attributes } = given;
@@ -25,6 +28,8 @@ export function bodyOf(given: JsonObject, before: UserBody | undefined): UserBod
   const email = (emailOf(attributes.emails) ?? userName).toLowerCase();
   if (email.length > LONGEST_NAME)
     throw wrong('invalidValue', `emails.value has more than ${LONGEST_NAME} characters`);
+  if (CONTROL.test(userName) || CONTROL.test(email))
+    throw wrong('invalidValue', 'userName and emails.value have no control characters');
   const name = isObject(attributes.name) ? attributes.name : {};
   const scim: ScimUser = {
     userName,

@@ -156,6 +156,11 @@ test('bad filters, paths and pages are 400 with a type', async (t) => {
   t.is((await scim.send('POST', '/Users', { userName: 7 })).status, 201, 'a number is read as a text');
   t.is((await scim.send('POST', '/Users', { userName: {} })).json.scimType, 'invalidValue');
   t.is((await scim.send('POST', '/Users', { userName: fresh(), active: 'perhaps' })).status, 400);
+  for (const value of ['a@scim.test\r\nBcc: b@scim.test', 'a\u0000@scim.test']) {
+    t.is((await scim.send('POST', '/Users', { userName: value })).json.scimType, 'invalidValue');
+    const emails = [{ value }];
+    t.is((await scim.send('POST', '/Users', { userName: fresh(), emails })).json.scimType, 'invalidValue');
+  }
   t.is((await scim.send('POST', '/Users', { userName: fresh(), title: 'x'.repeat(5000) })).status, 400);
   t.is(
     (await scim.send('POST', '/Users', { userName: fresh() }, { 'content-type': 'text/plain' })).status,
