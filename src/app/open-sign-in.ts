@@ -71,7 +71,7 @@ export function openSignIn(parts: SignInParts): SignInSurface {
       return enter(req, await client.finish(query, transaction), how);
     },
     async followLink(req, token) {
-      const link = openLink(hasher, token, linkSecret(req.headers.cookie), Date.now());
+      const link = openLink(hasher, token, linkSecret(req.headers.cookie, secure(req)), Date.now());
       if (link === undefined) throw signInFailed();
       const { organisationId, email, returnTo, id } = link;
       if (!(await useOnce(organisationId, `sign-in:link:${id}`, LINK_MS))) throw signInFailed();

@@ -59,7 +59,7 @@ export function callbackPage(surface: SignInSurface): Middleware {
   return guarded(surface, async (ctx) => {
     // Single use: it is deleted also when the sign-in fails.
     ctx.append('set-cookie', transactionCookie('', surface.secure(ctx.req), 0));
-    const cookie = ctx.cookies.get(NAME);
+    const cookie = ctx.cookies.get(cookieName(surface.secure(ctx.req)));
     const { location, setCookie } = await surface.finish(ctx.req, ctx.search, cookie);
     ctx.append('set-cookie', setCookie);
     redirect(ctx, location);
@@ -152,7 +152,12 @@ function redirect(ctx: Context, location: string): void {
   ctx.status = 303;
 }
 
+/** Over TLS no neighbour of the host can plant one: a sign-in of theirs would end in the person's browser. */
+function cookieName(secure: boolean): string {
+  return secure ? `__Host-${NAME}` : NAME;
+}
+
 function transactionCookie(value: string, secure: boolean, seconds: number): string {
-  const flag = secure ? '; Secure' : '';
-  return `${NAME}=${value}; Path=${CALLBACK_PATH}; HttpOnly; SameSite=Lax; Max-Age=${seconds}${flag}`;
+  const rest = `HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure ? '; Secure' : ''}`;
+  return `${cookieName(secure)}=${value}; Path=${secure ? '/' : CALLBACK_PATH}; ${rest}`;
 }

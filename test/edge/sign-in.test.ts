@@ -1,8 +1,9 @@
 // Sign-in by a real OpenID provider, and attacks on it.
+import { request } from 'node:http';
 import test from 'ava';
 import { eventually } from '../support/eventually.ts';
 import { type Json, ok } from '../support/front-door.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { ADMIN_KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   Browser,
   CLIENT,
@@ -165,6 +166,56 @@ test.serial('attacks: forged state, replayed code, login CSRF, other issuer, unv
     'an error',
   );
 });
+
+test.serial(
+  'behind a proxy with TLS the cookies are of this host alone, and pages without TLS are others',
+  async (t) => {
+    const origin = 'https://gateway.test';
+    const proxied = await startGateway({
+      GATEWAY_OIDC_ISSUER: provider.issuer,
+      GATEWAY_OIDC_CLIENT_ID: CLIENT.id,
+      GATEWAY_OIDC_CLIENT_SECRET: CLIENT.secret,
+      GATEWAY_PUBLIC_URL: origin,
+    });
+    t.teardown(() => proxied.close());
+    const begun = await fetch(`${proxied.origin}/console/sign-in/oidc`, { redirect: 'manual' });
+    t.is(
+      new URL(begun.headers.get('location') ?? '').searchParams.get('redirect_uri'),
+      `${origin}/console/callback`,
+    );
+    const set = begun.headers.get('set-cookie') ?? '';
+    t.regex(set, /^__Host-sluice_sign_in=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600; Secure$/);
+    const made = await fetch(`${proxied.origin}/v1/sessions`, {
+      method: 'POST',
+      headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    const cookie = made.headers.get('set-cookie') ?? '';
+    t.regex(
+      cookie,
+      /^__Host-sluice_session=sls_[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/,
+    );
+    const [pair = ''] = cookie.split(';');
+    // By node's own client: fetch lets no one name a host.
+    const statusOf = (headers: Readonly<Record<string, string>>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = request(
+          `${proxied.origin}/v1/sessions`,
+          { headers: { cookie: pair, ...headers } },
+          (answer) => {
+            answer.resume();
+            resolve(answer.statusCode);
+          },
+        );
+        asked.once('error', reject).end();
+      });
+    t.is(await statusOf({ origin, host: 'inside.test' }), 200, 'a proxy that renames the host');
+    t.is(await statusOf({ origin, host: 'gateway.test' }), 200);
+    t.is(await statusOf({ origin: 'http://gateway.test', host: 'gateway.test' }), 401, 'without TLS');
+    t.is(await statusOf({ origin: 'https://elsewhere.test', host: 'gateway.test' }), 401);
+    t.is(await statusOf({ cookie: pair.replace('__Host-', '') }), 401, 'a cookie that a neighbour may plant');
+  },
+);
 
 test.serial('the way back leads into the console alone', async (t) => {
   person('open', { groups: ['ai platform'] });

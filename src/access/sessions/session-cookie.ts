@@ -13,17 +13,21 @@ export interface CookieSite {
   readonly origin: string | undefined;
 }
 
+const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 const LINK_NAME = 'sluice_link';
 
 /** The cookie by which a mailed link knows the browser that asked for it. */
 export function linkCookie(secret: string, secure: boolean, maxAgeMs: number): string {
-  const rest = `Path=/console/sign-in; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(maxAgeMs / 1000)}`;
-  return `${LINK_NAME}=${secret}; ${rest}${secure ? '; Secure' : ''}`;
+  const rest = `HttpOnly; SameSite=Lax; Max-Age=${Math.floor(maxAgeMs / 1000)}`;
+  // Over TLS no neighbour of the host can plant one: a link of theirs would sign the person in as them.
+  return secure
+    ? `__Host-${LINK_NAME}=${secret}; Path=/; ${rest}; Secure`
+    : `${LINK_NAME}=${secret}; Path=/console/sign-in; ${rest}`;
 }
 
 /** @param cookies the header; undefined: the browser asked for no link */
-export function linkSecret(cookies: string | undefined): string | undefined {
-  return cookieNamed(cookies ?? '', LINK_NAME);
+export function linkSecret(cookies: string | undefined, secure: boolean): string | undefined {
+  return cookieNamed(cookies ?? '', secure ? `__Host-${LINK_NAME}` : LINK_NAME);
 }
 
 /** The session's secret in the request's cookies; undefined without one, and when another site made the request. */
@@ -47,14 +51,13 @@ export function isOwnOrigin(headers: GatewayHeaders, site: CookieSite): boolean 
   const fetchSite = headers.plain('sec-fetch-site');
   if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') return false;
   const origin = headers.plain('origin');
-  if (origin === undefined || origin === site.origin) return true;
-  const host = headers.plain('host') ?? headers.plain(':authority');
   // A proxy may rename the host, and HTTP/2 tells none to Connect: then the browser's word counts.
-  return hostOf(origin) === host || fetchSite === 'same-origin';
-}
-
-function hostOf(origin: string): string {
-  return URL.canParse(origin) ? new URL(origin).host : '';
+  if (origin === undefined || origin === site.origin || fetchSite === 'same-origin') return true;
+  const host = headers.plain('host') ?? headers.plain(':authority');
+  const from = URL.parse(origin);
+  if (from === null || from.host !== host) return false;
+  // A page without TLS may be anybody's on the way, unless it is of this machine.
+  return !site.secure || from.protocol === 'https:' || LOOPBACK.test(from.hostname);
 }
 
 function cookieNamed(cookies: string, name: string): string | undefined {
