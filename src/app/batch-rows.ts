@@ -16,7 +16,7 @@ import type { Holds } from '../ledger/limits/holds.ts';
 import type { Rule } from '../ledger/limits/rule.ts';
 import { fail, isForWantOfRoom, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
-import { rawJsonOf } from '../lib/raw-json.ts';
+import { jsonText, rawJsonOf } from '../lib/raw-json.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
@@ -69,7 +69,7 @@ export function rowCalls(deps: RowCallDeps) {
       try {
         const message = (): Message => codec.decodeRequest(one.method.input, body);
         const answer = await deps.transport.unary(one, message);
-        return { status: one.record.status ?? 200, requestId: one.id, body: jsonText(one, answer) };
+        return { status: one.record.status ?? 200, requestId: one.id, body: rowText(one, answer) };
       } catch (thrown) {
         const error = toGatewayError(thrown);
         const { reason, details } = error;
@@ -210,7 +210,7 @@ function principalOf(keys: KeyRing, organisationId: string, { keyId, token }: Ba
 /** Longest answer of a row: it is joined, encrypted and written as one piece. */
 const MOST_ROW_BYTES = 16 * 1024 * 1024;
 
-function jsonText({ method }: Call, answer: Message): string {
+function rowText({ method }: Call, answer: Message): string {
   const raw = rawJsonOf(answer);
   if ((raw?.length ?? 0) > MOST_ROW_BYTES)
     throw fail(
@@ -219,7 +219,7 @@ function jsonText({ method }: Call, answer: Message): string {
     );
   // A provider's text may have line breaks; a row is one line.
   if (raw === undefined) return JSON.stringify(codec.encode(method.output, answer));
-  const text = typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8');
+  const text = jsonText(raw);
   return /[\r\n]/.test(text) ? JSON.stringify(JSON.parse(text)) : text;
 }
 

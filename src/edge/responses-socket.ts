@@ -2,6 +2,7 @@
 // each `response.create` is a call of its own, and its events are frames. One call runs at a time.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '@bufbuild/protobuf';
 import { WebSocket, WebSocketServer } from 'ws';
 import {
@@ -13,11 +14,11 @@ import { accessCheck } from '../access/authorize.ts';
 import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
-import { rawJsonOf } from '../lib/raw-json.ts';
-import { WEBSOCKET_BOUNDS } from '../lib/websocket-bounds.ts';
+import { jsonText, rawJsonOf } from '../lib/raw-json.ts';
+import { MOST_MESSAGE, WEBSOCKET_BOUNDS } from '../lib/websocket-bounds.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
-import { isTooHeavy } from '../rest/json-weight.ts';
+import { isTooHeavy, LIGHT_BYTES } from '../rest/json-weight.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import type { RestDeps } from './rest.ts';
 import { SocketReading } from './socket-reading.ts';
@@ -51,7 +52,8 @@ export interface Upgrades {
 export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
   const server = new WebSocketServer({
     noServer: true,
-    maxPayload: deps.bodyLimit,
+    // The library takes a message apart byte by byte, in one turn of the event loop.
+    maxPayload: Math.min(deps.bodyLimit, MOST_MESSAGE),
     ...WEBSOCKET_BOUNDS,
   });
   const sessions = new Set<Session>();
@@ -204,7 +206,7 @@ class Session {
     for await (const event of events) {
       if (this.#ws.readyState !== WebSocket.OPEN) return;
       const raw = rawJsonOf(event) ?? JSON.stringify(codec.encode(METHOD.output, event));
-      this.#ws.send(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+      this.#ws.send(jsonText(raw));
       if (this.#ws.bufferedAmount > MOST_UNREAD) await this.#read();
     }
   }
@@ -238,9 +240,12 @@ class Session {
 async function messageIn(data: Buffer): Promise<Readonly<Record<string, unknown>>> {
   if (await isTooHeavy(data))
     throw fail('body_too_large', 'the message has too many members and items: send it in parts');
+  const text = data.toString('utf8');
+  if (data.length > LIGHT_BYTES) await nextTurn();
   let json: unknown;
   try {
-    json = JSON.parse(data.toString('utf8'));
+    json = JSON.parse(text);
+    if (data.length > LIGHT_BYTES) await nextTurn();
   } catch {
     throw fail('malformed_body', 'the message is not JSON');
   }

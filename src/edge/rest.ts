@@ -170,7 +170,8 @@ async function operation(
       if (values.size > 0)
         return codec.decodeRequest(desc, bindPath(desc, { ...(body?.json as object) }, values));
       const message = codec.decodeRequest(desc, body?.json);
-      return body?.isFaithful() ? attachRawJson(message, body.bytes) : message;
+      if (!body?.isFaithful()) return message;
+      return attachRawJson(message, body.bytes, body.bytes.length > LONG_BYTES ? body.json : undefined);
     };
     if (streamed) {
       const messages = await deps.transport.stream(call, input);

@@ -16,7 +16,7 @@ import {
 import type { Call } from '../call/call.ts';
 import { fail } from '../lib/errors.ts';
 import { readNow } from '../lib/lazy-message.ts';
-import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
+import { attachRawJson, jsonText, rawJsonOf } from '../lib/raw-json.ts';
 import type { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import {
   extraParameters,
@@ -182,8 +182,10 @@ function answered(call: Call, form: 'chat' | 'text', value: ChatCompletion | Com
   const envelope = create(PromptCompletionEnvelopeSchema, { status: 'success', headers, body });
   const whole = create(PromptCompletionSchema, { profile: { case: 'envelope', value: envelope } });
   if (raw === undefined) return whole;
-  const text = typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8');
-  return attachRawJson(whole, `{"status":"success","headers":${JSON.stringify(headers)},"body":${text}}`);
+  return attachRawJson(
+    whole,
+    `{"status":"success","headers":${JSON.stringify(headers)},"body":${jsonText(raw)}}`,
+  );
 }
 
 /** The gateway's own headers of the answer. */

@@ -6,29 +6,53 @@ import { PrivateMember } from './private-member.ts';
 
 class Raw extends PrivateMember {
   #json: string | Uint8Array;
+  #value: unknown;
 
-  constructor(message: object, json: string | Uint8Array) {
+  constructor(message: object, json: string | Uint8Array, value: unknown) {
     super(message);
     this.#json = json;
+    this.#value = value;
   }
 
-  static attach(message: object, json: string | Uint8Array): void {
-    if (#json in message) message.#json = json;
-    else new Raw(message, json);
+  static attach(message: object, json: string | Uint8Array, value: unknown): void {
+    if (#json in message) {
+      message.#json = json;
+      message.#value = value;
+    } else new Raw(message, json, value);
   }
 
   static of(message: object): string | Uint8Array | undefined {
     return #json in message ? message.#json : undefined;
   }
+
+  static value(message: object): unknown {
+    return #json in message ? message.#value : undefined;
+  }
 }
 
-/** Remembers the JSON text that says the same as the message. */
-export function attachRawJson<T extends object>(message: T, json: string | Uint8Array): T {
-  Raw.attach(message, json);
+/**
+ * Remembers the JSON text that says the same as the message.
+ * @param value of the text, where it is long: it is not parsed a second time
+ */
+export function attachRawJson<T extends object>(message: T, json: string | Uint8Array, value?: unknown): T {
+  Raw.attach(message, json, value);
   return message;
 }
 
 /** The JSON text attached to the message, if any. */
 export function rawJsonOf(message: object): string | Uint8Array | undefined {
   return Raw.of(message);
+}
+
+/** JSON as a text. */
+export function jsonText(json: string | Uint8Array): string {
+  if (typeof json === 'string') return json;
+  // A view: Buffer.from of bytes would copy them.
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
+}
+
+/** What the JSON text that is attached to the message says; undefined without one. Not to be changed. */
+export function rawValueOf(message: object): unknown {
+  const json = Raw.of(message);
+  return json === undefined ? undefined : (Raw.value(message) ?? JSON.parse(jsonText(json)));
 }

@@ -4,7 +4,7 @@ import { TranscriptionSchema } from '../../../gen/gateway/inference/v2/audio_pb.
 import { type BinaryAnswer, BinaryAnswerSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
-import { rawJsonOf } from '../../lib/raw-json.ts';
+import { rawValueOf } from '../../lib/raw-json.ts';
 import { Turns } from '../../lib/turns.ts';
 import type { Translated } from '../../providers/dialect.ts';
 import { operationRow } from '../../providers/operations.ts';
@@ -113,11 +113,7 @@ export function* bytesOf(
 
 /** Words and tokens would say what a guardrail has taken out of the text. */
 function jsonOf(name: FormName, given: Message, changed: boolean): JsonObject {
-  const raw = rawJsonOf(given);
-  const json =
-    raw === undefined
-      ? codec.encode(operationRow(name).answer, given)
-      : JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+  const json = rawValueOf(given) ?? codec.encode(operationRow(name).answer, given);
   if (!changed) return json as JsonObject;
   const { words: _words, logprobs: _logprobs, ...rest } = json as JsonObject;
   return rest;

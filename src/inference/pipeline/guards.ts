@@ -12,7 +12,7 @@ import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import { checkReadable } from '../../lib/heavy-message.ts';
-import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
+import { attachRawJson, rawValueOf } from '../../lib/raw-json.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -230,9 +230,7 @@ function flat(raw: Readonly<Record<string, string | readonly string[] | undefine
 
 function answerJson(name: OperationName, answer: object): Json {
   checkReadable(answer);
-  const raw = rawJsonOf(answer);
-  if (raw === undefined) return codec.encode(operationRow(name).answer, answer as never) as Json;
-  return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')) as Json;
+  return (rawValueOf(answer) ?? codec.encode(operationRow(name).answer, answer as never)) as Json;
 }
 
 function answerOf<Answer extends object>(name: OperationName, json: Json): Answer {

@@ -1,9 +1,8 @@
 // What a target's config changes in the request, before the provider's dialect writes it.
 import type { Message } from '@bufbuild/protobuf';
-import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
+import { attachRawJson, rawValueOf } from '../../lib/raw-json.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
-import { isFaithful } from '../../rest/faithful-json.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { applyParams, joinParams } from '../plan/params.ts';
 
@@ -11,19 +10,13 @@ import { applyParams, joinParams } from '../plan/params.ts';
 export function jsonOf(name: OperationName, request: object): Record<string, unknown> | undefined {
   const { request: schema, hasBody } = operationRow(name);
   if (!hasBody) return undefined;
-  const raw = rawJsonOf(request);
-  const json: unknown =
-    raw === undefined
-      ? codec.encode(schema, request as Message)
-      : JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
-  return json as Record<string, unknown>;
+  return (rawValueOf(request) ?? codec.encode(schema, request as Message)) as Record<string, unknown>;
 }
 
 /** A message of the operation with this JSON, which is sent on as it is where the provider speaks so. @throws GatewayError validation_failed */
 export function requestOf<Request extends object>(name: OperationName, json: object): Request {
   const message = codec.decodeRequest(operationRow(name).request, json);
-  const text = JSON.stringify(json);
-  return (isFaithful(text) ? attachRawJson(message, Buffer.from(text)) : message) as unknown as Request;
+  return attachRawJson(message, JSON.stringify(json)) as unknown as Request;
 }
 
 /**

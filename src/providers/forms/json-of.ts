@@ -1,13 +1,11 @@
 // A message's JSON: the text that it came with, or as it is written from it.
 import type { DescMessage, JsonObject, Message } from '@bufbuild/protobuf';
 import { checkReadable } from '../../lib/heavy-message.ts';
-import { rawJsonOf } from '../../lib/raw-json.ts';
+import { rawValueOf } from '../../lib/raw-json.ts';
 import type { MessageJson } from '../dialect.ts';
 
 /** Not to be changed. @throws GatewayError `upstream_garbage` for an answer that is too heavy to be read */
 export function jsonOf(json: MessageJson, schema: DescMessage, message: Message): JsonObject {
   checkReadable(message);
-  const raw = rawJsonOf(message);
-  if (raw === undefined) return json.encode(schema, message) as JsonObject;
-  return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')) as JsonObject;
+  return (rawValueOf(message) ?? json.encode(schema, message)) as JsonObject;
 }

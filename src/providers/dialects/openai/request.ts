@@ -26,7 +26,7 @@ export function wholeCall(
   request: Message,
   provider: ProviderEntry,
 ): Outbound {
-  const raw = unchanged(request, provider);
+  const raw = provider.renames === undefined ? rawJsonOf(request) : undefined;
   const streams = (request as Streaming).stream === true;
   if (raw !== undefined && !streams) return { method: 'POST', path, headers: JSON_HEADERS, body: raw };
   const body = encodeBody(json, schema, request, provider);

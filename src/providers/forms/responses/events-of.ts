@@ -6,7 +6,7 @@ import {
   ModelResponseSchema,
   type ResponseEvent,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
-import { rawJsonOf } from '../../../lib/raw-json.ts';
+import { rawValueOf } from '../../../lib/raw-json.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { arrayOf, isObject } from '../../json-object.ts';
 import { stringOf } from './content.ts';
@@ -21,12 +21,7 @@ const ENDS: Readonly<Record<string, string>> = {
 
 /** The events, from `response.created` to the one that ends it. */
 export function eventsOf(json: MessageJson, answer: ModelResponse): readonly ResponseEvent[] {
-  const raw = rawJsonOf(answer);
-  const response = (
-    raw === undefined
-      ? json.encode(ModelResponseSchema, answer)
-      : JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'))
-  ) as JsonObject;
+  const response = (rawValueOf(answer) ?? json.encode(ModelResponseSchema, answer)) as JsonObject;
   const events: ResponseEvent[] = [];
   const tell: Tell = (type, members) =>
     events.push(eventMessage(json, { type, sequence_number: events.length, ...members }));
