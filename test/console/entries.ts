@@ -1,7 +1,8 @@
 // The log's lists and figures over many entries, each by itself as the console asks for it.
 
+import { cpuSeconds } from '../bench/child.ts';
 import { END } from '../bench/log-generator.ts';
-import { ADMIN_KEY } from '../bench/sluice.ts';
+import { ADMIN_KEY, type Sluice } from '../bench/sluice.ts';
 
 const DAY_MS = 86_400_000;
 const ROUNDS = 5;
@@ -14,6 +15,8 @@ export interface Asked {
   readonly first: number;
   readonly median: number;
   readonly slowest: number;
+  /** CPU of the gateway for one, in milliseconds. */
+  readonly cpu: number;
   /** What of the answer is worth telling, e.g. that a search did not end. */
   readonly note: string;
 }
@@ -91,8 +94,14 @@ export function questions(): readonly (readonly [name: string, path: string, par
 }
 
 /** Asks one question several times. @throws Error when it is refused */
-export async function ask(origin: string, name: string, path: string, params: Params): Promise<Asked> {
+export async function ask(
+  { origin, child }: Sluice,
+  name: string,
+  path: string,
+  params: Params,
+): Promise<Asked> {
   const times: number[] = [];
+  const before = cpuSeconds(child.pid);
   let note = '';
   for (let round = 0; round <= ROUNDS; round++) {
     const since = performance.now();
@@ -111,5 +120,6 @@ export async function ask(origin: string, name: string, path: string, params: Pa
   const [first = Number.NaN, ...rest] = times;
   const sorted = rest.toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  return { name, first, median, slowest: sorted.at(-1) ?? Number.NaN, note };
+  const cpu = ((cpuSeconds(child.pid) - before) * 1000) / times.length;
+  return { name, first, median, slowest: sorted.at(-1) ?? Number.NaN, cpu, note };
 }
