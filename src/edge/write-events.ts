@@ -87,6 +87,7 @@ class Together {
   readonly #sink: EventSink;
   #text = '';
   #turn: NodeJS.Immediate | undefined;
+  #isAwaited = false;
 
   constructor(sink: EventSink) {
     this.#sink = sink;
@@ -96,9 +97,18 @@ class Together {
   write(text: string): boolean {
     this.#text += text;
     if (this.#text.length >= MOST_TOGETHER) return this.#flush();
-    this.#turn ??= setImmediate(() => this.#flush());
+    // After the entry in the journal, which is written at the end of the turn: then the answer's end goes with its last events.
+    if (!this.#isAwaited) process.nextTick(this.#inTurn);
+    this.#isAwaited = true;
     return this.#sink.full;
   }
+
+  readonly #inTurn = (): void => {
+    this.#isAwaited = false;
+    if (this.#text !== '') this.#turn ??= setImmediate(this.#flushed);
+  };
+
+  readonly #flushed = (): void => void this.#flush();
 
   /** What waits, to be written by who asks. */
   taken(last: string): string {

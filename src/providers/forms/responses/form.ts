@@ -9,6 +9,7 @@ import {
   type ResponseEvent,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { PrivateMember } from '../../../lib/private-member.ts';
 import { randomId } from '../../../lib/random-id.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson, TranslationContext } from '../../dialect.ts';
@@ -24,12 +25,33 @@ import { toolKinds } from './tools.ts';
 import { responseUsage } from './usage.ts';
 import { ResponseWriter, type WriterDeps } from './writer.ts';
 
+/** A request's JSON without its input: its answer repeats parts of it. */
+class Asked extends PrivateMember {
+  #json: JsonObject;
+
+  constructor(request: object, json: JsonObject) {
+    super(request);
+    this.#json = json;
+  }
+
+  static of(request: object): JsonObject | undefined {
+    return #json in request ? request.#json : undefined;
+  }
+
+  static keep(request: object, { input: _, ...json }: JsonObject): void {
+    if (#json in request) request.#json = json;
+    else new Asked(request, json);
+  }
+}
+
 /** To and from chat. */
 export function responsesForm(json: MessageJson): Form<CreateResponseRequest, ModelResponse, ResponseEvent> {
   return {
     toChat(request, _carries, stream, { provider }) {
       const wire = { dialect: provider.dialect, provider: provider.id };
-      return toChat(json.encode(CreateResponseRequestSchema, request) as JsonObject, wire, stream);
+      const asked = encoded(json, request);
+      Asked.keep(request, asked);
+      return toChat(asked, wire, stream);
     },
     answer: (completion, request, context, usage) =>
       messageOf(json, wholeResponse(completion, writing(json, request, context), context.now(), usage)),
@@ -39,6 +61,10 @@ export function responsesForm(json: MessageJson): Form<CreateResponseRequest, Mo
   };
 }
 
+function encoded(json: MessageJson, request: CreateResponseRequest): JsonObject {
+  return json.encode(CreateResponseRequestSchema, request) as JsonObject;
+}
+
 /** What an answer to the request is written with. */
 function writing(
   json: MessageJson,
@@ -46,8 +72,7 @@ function writing(
   { target: { provider }, now }: TranslationContext,
 ): WriterDeps {
   const key = randomId().replaceAll('-', '');
-  const told = { ...request, input: undefined };
-  const head = json.encode(CreateResponseRequestSchema, told) as JsonObject;
+  const head = Asked.of(request) ?? encoded(json, { ...request, input: undefined });
   return {
     key,
     head: responseHead(head, `resp_${key}`, Math.floor(now() / 1000)),
