@@ -145,12 +145,64 @@ test.serial(
       t.is((await modern(url, 'tools/list')).json.result?.resultType, 'complete');
       t.regex(told.join(), /"error"/);
       const call = () => modern(url, 'tools/call', { name: 'any', arguments: {} });
-      t.is((await call()).json.result?.resultType, 'input_required');
+      // It did not wait for the answer: its own stands.
+      t.is((await call()).json.result?.resultType, 'complete');
       asks = (id) => ({ id, method: 'ping' });
       t.is((await call()).json.result?.resultType, 'complete');
       count = 1000;
       t.regex(String((await call()).json.error?.message), /asks too much/);
       t.true(told.length < 300);
+    } finally {
+      await own.close();
+      await asking.close();
+    }
+  },
+);
+
+test.serial(
+  'an older server that asks two things at once, and one that needs what the client has not declared',
+  async (t) => {
+    let asks = ['sampling/createMessage', 'roots/list'];
+    const asking = await startUpstream((req, res, body) => {
+      if (req.method === 'GET') return res.writeHead(405).end();
+      const { id, method } = JSON.parse(body) as { id?: number; method?: string };
+      const say = (json: object) => JSON.stringify({ jsonrpc: '2.0', ...json });
+      if (method === 'server/discover') return res.writeHead(400).end();
+      if (id === undefined || method === undefined) return res.writeHead(202).end();
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const hello = {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        serverInfo: { name: 'x', version: '1' },
+      };
+      if (method === 'initialize') return res.end(`data: ${say({ id, result: hello })}\n\n`);
+      for (const [i, one] of asks.entries())
+        res.write(`data: ${say({ id: 1000 + i, method: one, params: { messages: [] } })}\n\n`);
+      const error = { code: -32603, message: 'cannot go on' };
+      return asks.length === 1 ? res.end(`data: ${say({ id, error })}\n\n`) : undefined;
+    });
+    const own = await startMcpGateway({ asking: { url: asking.url } });
+    try {
+      const url = `${own.origin}/asking/mcp`;
+      const both = (await modern(url, 'tools/call', { name: 'any', arguments: {} })).json.result;
+      t.is(both?.resultType, 'input_required');
+      const methods = Object.values(both?.inputRequests as Record<string, { method: string }>);
+      t.deepEqual(
+        methods.map(({ method }) => method),
+        asks,
+      );
+      asks = ['elicitation/create'];
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': MODERN,
+        'io.modelcontextprotocol/clientCapabilities': { sampling: {} },
+      };
+      const params = { name: 'any', arguments: {}, _meta };
+      const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': 'any' };
+      const { status, json } = await post(url, call, headers);
+      t.is(status, 400);
+      t.is(json.error?.code, -32021);
+      t.deepEqual(json.error?.data, { requiredCapabilities: { elicitation: {} } });
     } finally {
       await own.close();
       await asking.close();

@@ -1,15 +1,12 @@
 // What callers and upstreams do wrong: an error of the protocol, nothing leaks, the process lives.
-import type http from 'node:http';
-import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { eventually } from '../support/eventually.ts';
 import { type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { type Behaviour, events, GARBAGE, GOOD as good, json, raw } from '../support/mcp/garbage.ts';
 import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
 import { freePort } from '../support/mcp/programs.ts';
 import { startUpstream, type Upstream } from '../support/mcp/upstreams.ts';
 import { modern, post } from '../support/mcp/wire.ts';
-
-type Behaviour = (res: http.ServerResponse, id: number, method: string) => void;
 
 let upstream: Upstream;
 let gateway: TestGateway;
@@ -36,78 +33,8 @@ test.after.always(async () => {
   await upstream?.close();
 });
 
-const json =
-  (value: unknown, status = 200): Behaviour =>
-  (res) => {
-    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-  };
-const raw =
-  (text: string, type = 'application/json', status = 200): Behaviour =>
-  (res) => {
-    res.writeHead(status, { 'content-type': type }).end(text);
-  };
-const events =
-  (...datas: string[]): Behaviour =>
-  (res) => {
-    res
-      .writeHead(200, { 'content-type': 'text/event-stream' })
-      .end(datas.map((data) => `data: ${data}\n\n`).join(''));
-  };
 const url = () => `${gateway.origin}/odd/mcp`;
 const call = () => modern(url(), 'tools/call', { name: 'any', arguments: {} });
-const good = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}';
-
-const GARBAGE: Readonly<Record<string, Behaviour>> = {
-  'no JSON': raw('<html>'),
-  'another type': raw('hello', 'text/plain'),
-  'a list': raw(`[${good}]`),
-  'another id': raw(good.replace('"id":1', '"id":2')),
-  'no version': raw('{"id":1,"result":{}}'),
-  'result and error': raw('{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}'),
-  'a redirect': (res) => res.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
-  'a server error': raw('{"secret":"stack trace"}', 'application/json', 500),
-  'a challenge': (res) => res.writeHead(401, { 'www-authenticate': 'Bearer realm="theirs"' }).end(),
-  'events that are none': events('{"jsonrpc":"2.0"', good),
-  'a stream without a response': events('{"jsonrpc":"2.0","method":"notifications/message","params":{}}'),
-  'a request of the server': events(
-    '{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}}',
-    good,
-  ),
-  'a broken connection': (res) => res.destroy(),
-  silence: () => {},
-  'silence in mid-stream': (res) =>
-    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
-  'a result of 5000 levels': (res) => {
-    const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
-    raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"x":${deep}}}`)(res, 1, '');
-  },
-  'compressed bytes': (res) => {
-    const bomb = gzipSync('x'.repeat(10_000_000));
-    res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb);
-  },
-  'compressed events': (res) => {
-    const bomb = gzipSync('data: x\n\n'.repeat(1_000_000));
-    res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }).end(bomb);
-  },
-  'an event without end': (res) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    const more = setInterval(() => res.write('x'.repeat(100_000)), 5);
-    res.on('close', () => clearInterval(more));
-  },
-  'a session id that cannot be kept': (res) => {
-    res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'x'.repeat(5000) }).end(good);
-  },
-  'the id as a text': raw(good.replace('"id":1', '"id":"1"')),
-  'the id null': raw(good.replace('"id":1', '"id":null')),
-  'a result that is null': raw('{"jsonrpc":"2.0","id":1,"result":null}'),
-  'an error without a number': raw('{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"m"}}'),
-  'no content': (res) => res.writeHead(204).end(),
-  'a notice’s status': (res) => res.writeHead(202).end(),
-  'an answer without end': (res) => {
-    res.writeHead(200, { 'content-type': 'application/json' });
-    res.end(`{"jsonrpc":"2.0","id":1,"result":{"x":"${'x'.repeat(2 * 1024 * 1024)}"}}`);
-  },
-};
 
 for (const [name, behaviour] of Object.entries(GARBAGE)) {
   test.serial(`an upstream that answers a tool call with ${name}`, async (t) => {

@@ -26,9 +26,6 @@ const INEXPRESSIBLE: Readonly<Record<string, string>> = {
   'server-stateless': 'an older server has no error for a capability that the client did not declare',
   'input-required-result-basic-elicitation':
     'the keys of questions are the server’s, and an older one has none',
-  'input-required-result-multiple-input-requests': 'an older server asks one thing after another',
-  'input-required-result-capability-check':
-    'an older server does not see the capabilities of a single request',
 };
 
 for (const [slug, revision, isAcross] of [

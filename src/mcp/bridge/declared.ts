@@ -11,13 +11,18 @@ const NEEDED: Readonly<Record<string, string>> = {
   'roots/list': 'roots',
 };
 
+/** The capability that a question needs; undefined: none has it. */
+export function neededFor(method: string): string | undefined {
+  return Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
+}
+
 /** @param ofTask the question is one of a task, and not of the request itself */
 export function declares(
   { message }: Asked & { readonly message: RpcRequest },
   { method, params = {} }: RpcRequest,
   ofTask = false,
 ): boolean {
-  const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
+  const needed = neededFor(method);
   // The results of other requests cannot ask.
   if (needed === undefined || !(ofTask || MAY_ASK.has(message.method))) return false;
   const declared = metaOf(message)?.[META.clientCapabilities];

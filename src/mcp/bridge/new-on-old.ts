@@ -24,7 +24,7 @@ import {
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { type BridgeDeps, eventOf, framesOf, sendAcross } from './bridge-deps.ts';
-import { declares } from './declared.ts';
+import { declares, neededFor } from './declared.ts';
 import { ModernTasks } from './modern-tasks.ts';
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
 import { checkUrlAnswers, withUrlQuestions } from './url-questions.ts';
@@ -46,6 +46,8 @@ interface Held {
     { readonly id: RequestId; readonly method: string; readonly params: JsonObject }
   >;
   readonly asTask: boolean;
+  /** The next message, where it was waited for in vain. */
+  pending: Promise<IteratorResult<Frame, void>> | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -53,6 +55,8 @@ const HELD_MS = 900_000;
 const MOST_HELD = 2000;
 /** What a server asks within one request, pings among it. */
 const MOST_ASKS = 200;
+/** How long after one question another one is still asked with it. */
+const TOGETHER_MS = 50;
 /** How long it is believed what a server said of its tools and tasks. */
 const SUPPORT_MS = 60_000;
 /** Of a list. */
@@ -167,7 +171,18 @@ export class NewOnOld {
     }
     const owner = ownerOf(asked);
     const questions: Held['questions'] = new Map();
-    const held = { owner, session, frames, aborter, patience, leave, questions, asTask, timer: undefined };
+    const held = {
+      owner,
+      session,
+      frames,
+      aborter,
+      patience,
+      leave,
+      questions,
+      asTask,
+      pending: undefined,
+      timer: undefined,
+    };
     return eventsAnswer(this.#rounds(target, asked, held));
   }
 
@@ -179,12 +194,21 @@ export class NewOnOld {
     const wantsLog = metaOf(asked.message)?.[META.logLevel] !== undefined;
     let isKept = false;
     let asks = 0;
+    let missing: string | undefined;
     try {
       for (;;) {
-        const { done, value: frame } = await held.frames.next();
-        if (done) throw garbage('ended its answer without a response');
-        const { response, request, data = '' } = frame;
+        const got = await nextOf(held);
+        if (got === undefined) {
+          const state = this.#keep(held);
+          isKept = true;
+          yield eventOf({ jsonrpc: '2.0', id, result: inputRequired(held, state) });
+          return;
+        }
+        if (got.done) throw garbage('ended its answer without a response');
+        const { response, request, data = '' } = got.value;
         if (response !== undefined) {
+          if (response.error !== undefined && missing !== undefined)
+            throw capabilityMissing(id, missing, response.error.message);
           yield eventOf(this.#modern(response, asked, held.session, held.asTask));
           return;
         }
@@ -206,6 +230,7 @@ export class NewOnOld {
           };
           await this.#tell(target, asked, held.session, { jsonrpc: '2.0', id: request.id, error });
           held.patience.answered();
+          missing = neededFor(request.method);
           continue;
         }
         held.questions.set(`q${held.questions.size + 1}`, {
@@ -213,10 +238,6 @@ export class NewOnOld {
           method: request.method,
           params: request.params ?? {},
         });
-        const state = this.#keep(held);
-        isKept = true;
-        yield eventOf({ jsonrpc: '2.0', id, result: inputRequired(held, state) });
-        return;
       }
     } finally {
       asked.signal.removeEventListener('abort', leave);
@@ -458,6 +479,34 @@ export class NewOnOld {
 /** The frames of an answer that has not begun yet. */
 async function* framesOfSent(sent: Promise<Relayed>): AsyncGenerator<Frame, void> {
   yield* framesOf(await sent);
+}
+
+/** The next message; undefined: the server has asked something, and nothing more at the same time. */
+async function nextOf(held: Held): Promise<IteratorResult<Frame, void> | undefined> {
+  held.pending ??= held.frames.next();
+  const { pending } = held;
+  // Also where it fails while the client is asked.
+  pending.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    if (held.questions.size > 0) timer = setTimeout(() => resolve(undefined), TOGETHER_MS);
+  });
+  try {
+    const got = await (held.questions.size > 0 ? Promise.race([pending, late]) : pending);
+    if (got !== undefined) held.pending = undefined;
+    return got;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The server has asked for what the client has not declared, and could not answer without (-32021). */
+function capabilityMissing(id: RequestId, missing: string, why: string): McpError {
+  return new McpError(
+    RPC.missingCapability,
+    `Missing required client capability: ${missing}: ${why.slice(0, 200)}`,
+    { id, data: { requiredCapabilities: { [missing]: {} } } },
+  );
 }
 
 /** A stream of nothing: what is added to it is all that it has. */

@@ -20,6 +20,9 @@ export class FrameReader {
   readonly #most: number;
   readonly #decoder = new TextDecoder('utf-8');
   #rest = '';
+  /** What came after it without the end of a line: a long line is joined once. */
+  #more: string[] = [];
+  #moreLength = 0;
   #held = 0;
   #frame: { data?: string; event?: string; id?: string; retry?: string } = {};
   #isEmpty = true;
@@ -32,12 +35,24 @@ export class FrameReader {
   /** The frames that the bytes complete. @throws GatewayError upstream_garbage for an event over the bound */
   push(bytes: Uint8Array): Frame[] {
     const text = this.#decoder.decode(bytes, { stream: true });
-    if (this.#held + this.#rest.length + text.length > this.#most) this.#bound(text);
-    const whole = this.#rest + text;
+    if (this.#held + this.#rest.length + this.#moreLength + text.length > this.#most)
+      this.#bound(this.#joined() + text);
+    if (!this.#rest.endsWith('\r') && !/[\r\n]/.test(text)) {
+      this.#more.push(text);
+      this.#moreLength += text.length;
+      return [];
+    }
+    const whole = this.#joined() + text;
+    this.#rest = '';
     const frames: Frame[] = [];
     let from = 0;
+    // Looked for once each: a piece of many lines may have no second kind of line end.
+    let lf = whole.indexOf('\n');
+    let cr = whole.indexOf('\r');
     for (;;) {
-      const end = lineEnd(whole, from);
+      if (lf !== -1 && lf < from) lf = whole.indexOf('\n', from);
+      if (cr !== -1 && cr < from) cr = whole.indexOf('\r', from);
+      const end = lf === -1 ? cr : cr === -1 || lf < cr ? lf : cr;
       // A CR at the very end may be half of a CRLF.
       if (end === -1 || (whole.charCodeAt(end) === 13 && end + 1 === whole.length)) break;
       this.#line(whole.slice(from, end), frames);
@@ -50,15 +65,25 @@ export class FrameReader {
   /** What has no blank line after it at the end still counts when it has data. */
   end(): Frame[] {
     const frames: Frame[] = [];
+    this.#rest = this.#joined();
     if (this.#rest !== '') this.#line(this.#rest.replace(/\r$/, ''), frames);
     this.#rest = '';
     if (!this.#isEmpty) this.#line('', frames);
     return frames;
   }
 
-  #bound(text: string): void {
+  /** What has no end of a line yet. */
+  #joined(): string {
+    const whole = this.#rest + this.#more.join('');
+    this.#more = [];
+    this.#moreLength = 0;
+    this.#rest = whole;
+    return whole;
+  }
+
+  #bound(whole: string): void {
     // Many short events may come in one piece: only what belongs to one event counts.
-    const first = /\n\n|\r\r|\r\n\r\n/.exec(this.#rest + text);
+    const first = /\n\n|\r\r|\r\n\r\n/.exec(whole);
     if (first === null || this.#held + first.index > this.#most)
       throw fail('upstream_garbage', `the MCP server sent an event of over ${this.#most} characters`);
   }
@@ -87,13 +112,6 @@ export class FrameReader {
     else return;
     this.#isEmpty = false;
   }
-}
-
-function lineEnd(text: string, from: number): number {
-  const lf = text.indexOf('\n', from);
-  const cr = text.indexOf('\r', from);
-  if (lf === -1) return cr;
-  return cr === -1 || lf < cr ? lf : cr;
 }
 
 /** A frame as text. */

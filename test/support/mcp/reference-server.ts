@@ -249,7 +249,10 @@ function addRounds(server: McpServer): void {
     const all =
       (ctx.mcpReq as unknown as { envelope?: Record<string, Record<string, unknown>> }).envelope?.[
         'io.modelcontextprotocol/clientCapabilities'
-      ] ?? {};
+      ] ??
+      // Of a session: those of its beginning.
+      server.server.getClientCapabilities() ??
+      {};
     const inputRequests = {
       ...(all.elicitation === undefined ? {} : { user_name: asked('What is your name?', 'name') }),
       ...(all.sampling === undefined ? {} : { capital_question: capital }),
