@@ -8,6 +8,7 @@ import { fail, GatewayError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { McpDeps } from '../deps.ts';
 import { agentOf } from '../upstream/agent.ts';
+import { unlessDripping } from '../upstream/dripping.ts';
 import type { Target } from '../upstream/target.ts';
 import { restRequest } from './rest-request.ts';
 
@@ -127,7 +128,11 @@ async function called(
       headTimeoutMs: bounds.silenceMs,
       idleTimeoutMs: bounds.silenceMs,
     });
-    return resultOf(answer.status, answer.header('content-type') ?? '', await textOf(answer));
+    return resultOf(
+      answer.status,
+      answer.header('content-type') ?? '',
+      await textOf(answer, bounds.silenceMs),
+    );
   } catch (error) {
     if (
       error instanceof GatewayError &&
@@ -164,10 +169,12 @@ function parsed(text: string): { [name: string]: never } | undefined {
   }
 }
 
-async function textOf({ body }: StreamedAnswer): Promise<string> {
+async function textOf({ body }: StreamedAnswer, silenceMs: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
+  const check = unlessDripping(silenceMs);
   for await (const piece of body) {
+    check(piece);
     bytes += piece.length;
     if (bytes > MOST_BYTES) throw fail('upstream_garbage', `the answer is larger than ${MOST_BYTES} bytes`);
     pieces.push(piece);

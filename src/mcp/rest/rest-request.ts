@@ -17,6 +17,9 @@ export interface RestRequest {
 
 const HEADER = /^[\x20-\x7e]{0,4096}$/;
 const LONGEST_PATH = 16_384;
+/** A segment that leads upwards, whatever parameters it has. */
+const CLIMBS = /^\.{1,2}(?:;.*)?$/;
+const MOST_DECODINGS = 4;
 
 /**
  * @param base the integration's address, without a query
@@ -39,7 +42,7 @@ export function restRequest(base: string, tool: RestTool, args: JsonObject): Res
   const filled = tool.path.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => values.get(name) ?? '');
   const path = url.pathname.replace(/\/+$/, '') + filled;
   // Two values of one segment may climb together.
-  if (filled.split('/').some((part) => /^(?:\.|%2e){1,2}$/i.test(part)))
+  if (filled.split('/').some((part) => CLIMBS.test(part.replaceAll(/%2e/gi, '.'))))
     throw invalidField('arguments', 'make a path that climbs');
   const query = of('query').flatMap(({ one, value }) => queryPairs(one, value));
   const cookies = of('cookie').map(({ one, value }) => `${one.name}=${encoded(one, textOf(one, value))}`);
@@ -66,8 +69,8 @@ const fieldOf = ({ argument }: RestArgument): string => `arguments.${argument}`;
 function pathValue(one: RestArgument, value: Json): string {
   const parts = listOf(value).map((part) => {
     const text = textOf(one, part);
-    // Servers decode a slash before or after they look at segments: neither way may lead upwards.
-    if (text === '' || text.split(/[/\\]/).some((piece) => /^(?:\.|%2e){1,2}$/i.test(piece)))
+    // Servers decode before or after they look at segments, once or more often: no way may lead upwards.
+    if (text === '' || decodings(text).some((one) => one.split(/[/\\]/).some((piece) => CLIMBS.test(piece))))
       throw invalidField(
         fieldOf(one),
         'must be no empty text, and have neither . nor .. as a part of a path',
@@ -76,6 +79,14 @@ function pathValue(one: RestArgument, value: Json): string {
   });
   if (parts.length === 0) throw invalidField(fieldOf(one), 'must not be empty');
   return parts.join(',');
+}
+
+/** A text as it is, and as servers that decode it again see it. */
+function decodings(text: string): readonly string[] {
+  const all = [text];
+  for (let i = 0; i < MOST_DECODINGS && all[i]?.includes('%'); i++)
+    all.push(all[i]!.replaceAll(/%(?:2[0-9a-f]|5c)/gi, (one) => decodeURIComponent(one)));
+  return all;
 }
 
 /** OpenAPI's style `form`. */

@@ -8,6 +8,7 @@ import type { McpDeps } from '../deps.ts';
 import { ASKED_MS, type Patience } from '../relay/patience.ts';
 import { restExchange } from '../rest/rest-exchange.ts';
 import { agentOf } from './agent.ts';
+import { unlessDripping } from './dripping.ts';
 import type { Target } from './target.ts';
 import { soon, unlessSilent } from './unless-silent.ts';
 
@@ -117,7 +118,9 @@ export async function wholeText(answer: StreamedAnswer, most: number, silenceMs:
     throw fail('upstream_garbage', 'the MCP server encoded its answer although it was not asked to');
   }
   const pieces = new Pieces(true);
+  const check = unlessDripping(silenceMs);
   for await (const piece of unlessSilent(answer.body, { boundMs: () => silenceMs })) {
+    check(piece);
     pieces.push(piece);
     if (pieces.bytes > most)
       throw fail('upstream_garbage', `the MCP server sent an answer over ${most} bytes`);
