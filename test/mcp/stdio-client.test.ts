@@ -137,6 +137,29 @@ test.serial(
   },
 );
 
+test.serial('what is written before the handshake is answered belongs to its session', async (t) => {
+  for (const slug of ['older', 'newer']) {
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    };
+    const { code, err, messages } = await run(
+      [slug],
+      line({ id: 1, method: 'initialize', params }) +
+        line({ method: 'notifications/initialized' }) +
+        line({ id: 2, method: 'tools/call', params: { name: 'test_simple_text', arguments: {} } }),
+    );
+    t.is(code, 0);
+    t.is(err, '', 'no message was refused');
+    t.deepEqual(
+      messages.map(({ id }) => id),
+      [1, 2],
+    );
+    t.truthy(messages[1]?.result?.content);
+  }
+});
+
 test.serial(
   'a key that is none, and a server that is none: told under the request’s id; people read stderr',
   async (t) => {

@@ -72,11 +72,15 @@ export class StdioRelay {
     if (isRequest(message)) {
       const request = message;
       const { aborter } = this.#begin(request);
-      void this.#before.then(() => this.#request(request, aborter.signal));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      void this.#before.then(() => this.#request(request, aborter.signal, resolve));
+      // What a client has written before it knew its session belongs to it all the same.
+      if (request.method === 'initialize') this.#before = promise;
       return;
     }
     if ('method' in message && message.method === 'notifications/cancelled') this.#cancelled(message.params);
-    this.#before = this.#before.then(() => this.#tell(message));
+    if ('method' in message) this.#before = this.#before.then(() => this.#tell(message));
+    else void this.#tell(message);
   }
 
   /** Ends all requests and the session. */
@@ -97,7 +101,8 @@ export class StdioRelay {
     return running;
   }
 
-  async #request(request: RpcRequest, signal: AbortSignal): Promise<void> {
+  /** @param over called when the request is answered, or will not be */
+  async #request(request: RpcRequest, signal: AbortSignal, over: () => void): Promise<void> {
     const { id, method } = request;
     try {
       if (method === 'initialize') this.#hello = request;
@@ -107,6 +112,7 @@ export class StdioRelay {
         if (isAnswered || !this.#passOn(text, request)) continue;
         isAnswered = true;
         this.#running.delete(id);
+        over();
       }
       if (!isAnswered) throw new Error('the gateway ended its answer without a response');
     } catch (thrown) {
@@ -114,6 +120,7 @@ export class StdioRelay {
       this.#fail(id, `the request could not be relayed: ${wordsOf(thrown)}`);
     } finally {
       this.#running.delete(id);
+      over();
     }
   }
 
