@@ -5,8 +5,12 @@ import type { Body, JsonObject, JsonPath } from './traffic.ts';
 /** Values that are walked in one body; a body of more cannot be examined. */
 const MOST_VALUES = 50_000;
 const MOST_DEPTH = 64;
-/** Members of a result that are bytes, or say of which kind a part is. */
-const NO_TEXT = new Set(['data', 'blob', 'type', 'mimeType']);
+/** Members of parts that are bytes, or say of which kind a part is. */
+const PART = new Set(['type', 'mimeType']);
+const BYTES_PART = new Set(['type', 'mimeType', 'data']);
+const RESOURCE = new Set(['mimeType', 'blob']);
+/** What a client brings back as it is. */
+const WHOLE = new Set(['resultType', 'requestState']);
 const NONE: ReadonlySet<string> = new Set();
 
 /** `{name, arguments}` of a call. */
@@ -16,15 +20,26 @@ export function toolArguments(tool: string, args: JsonObject): Body {
 
 export function toolsRequest(json: JsonObject): Body {
   const slots = new Slots();
-  addTexts(slots, ['arguments'], json.arguments, { role: 'user', unit: 0 }, NONE);
+  addTexts(slots, ['arguments'], json.arguments, { role: 'user', unit: 0 }, () => NONE);
   return slots.body(json, 1);
 }
 
-/** A result as the server gave it. */
+/** A result, or an error in its place, as the server gave it. */
 export function toolResult(result: JsonObject): Body {
   const slots = new Slots();
-  addTexts(slots, [], result, { role: 'tool', unit: 0 }, NO_TEXT);
+  addTexts(slots, [], result, { role: 'tool', unit: 0 }, noText);
   return slots.body(result, 1);
+}
+
+/** Members that are no text, by where they are: only parts of `content` hold bytes, and structured content is text. */
+function noText(path: JsonPath, value: object): ReadonlySet<string> {
+  if (path.length === 0) return WHOLE;
+  if (path[0] !== 'content') return NONE;
+  if (path.length === 2) {
+    const { type } = value as { readonly type?: unknown };
+    return type === 'image' || type === 'audio' ? BYTES_PART : PART;
+  }
+  return path.length === 3 && path[2] === 'resource' ? RESOURCE : NONE;
 }
 
 interface Open {
@@ -37,7 +52,7 @@ function addTexts(
   path: JsonPath,
   root: unknown,
   draft: { readonly role: string; readonly unit: number },
-  skipped: ReadonlySet<string>,
+  skippedAt: (path: JsonPath, value: object) => ReadonlySet<string>,
 ): void {
   const open: Open[] = [{ path, value: root }];
   let count = 0;
@@ -52,6 +67,7 @@ function addTexts(
     const members: [string | number, unknown][] = Array.isArray(value)
       ? [...value.entries()]
       : Object.entries(value);
+    const skipped = skippedAt(here, value);
     // Taken from the end, so that texts come in their order.
     for (const [name, inner] of members.reverse())
       if (typeof name === 'number' || typeof inner !== 'string' || !skipped.has(name))

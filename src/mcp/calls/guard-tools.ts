@@ -117,14 +117,17 @@ class Guards implements ToolGuards {
   }
 
   async output(response: RpcResponse, text: string, signal: AbortLike): Promise<string> {
-    const { result } = response;
-    if (this.#hooks.output.length === 0 || result === undefined) return text;
-    const body = { ...toolResult(result), status: 200 };
+    const { result, error } = response;
+    const said = result ?? (error as JsonObject | undefined);
+    if (this.#hooks.output.length === 0 || said === undefined) return text;
+    const body = { ...toolResult(said), status: 200 };
     const run = await this.#runner.run(this.#hooks.output, { ...this.#traffic, response: body }, signal);
     noteRun(this.#call, run, 'after');
     if (run.decision === 'deny') throw this.#denied(run);
     const isWritten = run.response !== undefined && run.response !== body.json;
-    return isWritten ? JSON.stringify({ ...response, result: run.response }) : text;
+    if (!isWritten) return text;
+    const member = result === undefined ? 'error' : 'result';
+    return JSON.stringify({ ...response, [member]: run.response });
   }
 
   #denied(output: HookRun | undefined): GatewayError {
