@@ -1,23 +1,33 @@
 // GetGroupedGraph: one measure over time, by the values of a dimension, the top ones each and the rest together.
-import { create } from '@bufbuild/protobuf';
+import { setImmediate } from 'node:timers/promises';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type GroupedGraph,
   type GroupedGraphRequest,
   GroupedGraphSchema,
+  type GroupedPointSchema,
   type MeasuredValue,
   MeasuredValueSchema,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
-import type { FirstTokens, LogDimension, LogRollups } from '../../store/log/aggregation.ts';
-import { addRollup, emptyFirstTokens, emptyRollup, percentile } from '../../store/log/rollups.ts';
+import type { FirstTokens, LogAggregateRow, LogDimension, LogRollups } from '../../store/log/aggregation.ts';
+import {
+  addFirstTokens,
+  addRollup,
+  emptyFirstTokens,
+  emptyRollup,
+  percentile,
+} from '../../store/log/rollups.ts';
 import type { AnalyticsDeps } from './deps.ts';
 import { DIMENSIONS } from './dimension-groups.ts';
 import { latencyPerRequest } from './ratios.ts';
 import { asked, selectionOf } from './selection.ts';
-import { readSelected, type Slot } from './series.ts';
+import { readSelected } from './series.ts';
 
 const DEFAULT_TOP = 5;
+/** Milliseconds of adding up after which others run. */
+const TURN_MS = 5;
 
 /** Measures that add up, and those that are taken of all of a stretch's entries. */
 const MEASURES: Readonly<Record<string, (rollup: LogRollups) => number>> = {
@@ -57,41 +67,59 @@ export async function getGroupedGraph(
     }),
   ]);
   const groups = ranked.rows.map(({ group }) => group[0] ?? '');
-  return create(GroupedGraphSchema, {
-    object: 'analytics-graph',
-    source: series.source,
-    bucketSeconds: series.bucketSeconds,
-    groups,
-    dataPoints: series.slots.map((slot) => {
-      const { found, rest } = slotOf(slot, groups);
-      if (firstToken !== undefined)
-        return {
-          timestamp: slot.timestamp,
-          measured: found.map((rollup) => firstTokenValue(rollup, firstToken)),
-          measuredRest: firstTokenValue(rest, firstToken),
-        };
-      const measured = MEASURES[measure] ?? MEASURES.requests!;
-      return {
-        timestamp: slot.timestamp,
-        values: found.map(measured),
-        rest: WITHOUT_REST.has(measure) ? 0 : measured(rest),
-      };
-    }),
-  });
+  const pointOf = firstToken === undefined ? valuesOf(measure) : firstTokensOf(measure, firstToken);
+  const dataPoints: Point[] = [];
+  let since = performance.now();
+  for (const { timestamp, groups: rows } of series.slots) {
+    dataPoints.push({ timestamp, ...pointOf(groups, rows) });
+    if (performance.now() - since < TURN_MS) continue;
+    await setImmediate();
+    since = performance.now();
+  }
+  const { source, bucketSeconds } = series;
+  return create(GroupedGraphSchema, { object: 'analytics-graph', source, bucketSeconds, groups, dataPoints });
 }
 
-/** Roll-ups of the groups, and of all others together: added up before they are rounded to a measure, as the total is. */
-function slotOf({ groups: rows }: Slot, groups: readonly string[]) {
-  const known = new Map(rows.map(({ group, rollup }) => [group[0] ?? '', rollup]));
-  const found = groups.map((name) => known.get(name) ?? emptyRollup());
-  for (const name of groups) known.delete(name);
-  const rest = emptyRollup();
-  for (const rollup of known.values()) addRollup(rest, rollup);
-  return { found, rest };
+type Point = MessageInitShape<typeof GroupedPointSchema>;
+type PointOf = (groups: readonly string[], rows: readonly LogAggregateRow[]) => Point;
+
+/** Values, and the rest of all other groups: added up before it is rounded to a measure, as the point's total is. */
+function valuesOf(measure: string): PointOf {
+  const measured = MEASURES[measure] ?? MEASURES.requests!;
+  return (groups, rows) => {
+    const { found, others } = split(groups, rows);
+    const values = found.map((rollup) => measured(rollup ?? emptyRollup()));
+    if (WITHOUT_REST.has(measure)) return { values, rest: 0 };
+    const rest = emptyRollup();
+    for (const rollup of others) addRollup(rest, rollup);
+    return { values, rest: measured(rest) };
+  };
+}
+
+function firstTokensOf(measure: string, measured: (firstTokens: FirstTokens) => number): PointOf {
+  // A mean needs no histograms, of which there may be thousands.
+  const withTimes = !measure.startsWith('avg');
+  return (groups, rows) => {
+    const { found, others } = split(groups, rows);
+    const rest = emptyFirstTokens();
+    for (const { firstTokens } of others) if (firstTokens) addFirstTokens(rest, firstTokens, withTimes);
+    return {
+      measured: found.map((rollup) => firstTokenValue(rollup?.firstTokens ?? emptyFirstTokens(), measured)),
+      measuredRest: firstTokenValue(rest, measured),
+    };
+  };
+}
+
+/** Roll-ups of the groups, in their order, and of all others. */
+function split(groups: readonly string[], rows: readonly LogAggregateRow[]) {
+  const others = new Map(rows.map(({ group, rollup }) => [group[0] ?? '', rollup]));
+  const found = groups.map((name) => others.get(name));
+  for (const name of groups) others.delete(name);
+  return { found, others: others.values() };
 }
 
 function firstTokenValue(
-  { firstTokens = emptyFirstTokens() }: LogRollups,
+  firstTokens: FirstTokens,
   measured: (firstTokens: FirstTokens) => number,
 ): MeasuredValue {
   const { calls, unknown } = firstTokens;

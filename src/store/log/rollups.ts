@@ -128,10 +128,12 @@ export function addRollup(rollup: LogRollups, more: LogRollups): void {
   rollup.lastSeen = Math.max(rollup.lastSeen, more.lastSeen);
 }
 
-function addFirstTokens(firstTokens: FirstTokens, more: FirstTokens): void {
+/** Adds others. @param withTimes false: without their histogram */
+export function addFirstTokens(firstTokens: FirstTokens, more: FirstTokens, withTimes = true): void {
   firstTokens.calls += more.calls;
   firstTokens.us += more.us;
   firstTokens.unknown += more.unknown;
+  if (!withTimes) return;
   for (const [bucket, count] of more.times)
     firstTokens.times.set(bucket, (firstTokens.times.get(bucket) ?? 0) + count);
 }
