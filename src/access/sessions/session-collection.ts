@@ -45,3 +45,18 @@ export const sessions: Collection<SessionBody> = defineCollection<SessionBody>({
   ],
   secret: ['idToken'],
 });
+
+/** The body without the token, which is not looked at: a token that cannot be opened throws then. */
+export function withoutToken(body: SessionBody): SessionBody {
+  const { idToken: _, ...descriptors } = Object.getOwnPropertyDescriptors(body);
+  return Object.defineProperties({}, descriptors) as SessionBody;
+}
+
+/** Undefined without a token, and for one whose key is gone: a session ends without it too. */
+export function idTokenOf(body: SessionBody): string | undefined {
+  try {
+    return body.idToken;
+  } catch {
+    return undefined;
+  }
+}

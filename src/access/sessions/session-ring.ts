@@ -8,7 +8,7 @@ import { Replica } from '../../store/replica.ts';
 import type { Directory } from '../directory.ts';
 import { type KeyHasher, sameHash } from '../key-hash.ts';
 import type { KeyRing } from '../key-ring.ts';
-import { type SessionBody, sessions } from './session-collection.ts';
+import { idTokenOf, type SessionBody, sessions, withoutToken } from './session-collection.ts';
 import { type CookieSite, sessionCookie, visitCookie } from './session-cookie.ts';
 import { keyPrincipal, userPrincipal } from './session-principal.ts';
 
@@ -45,10 +45,7 @@ export class SessionRing {
   readonly #byHash = new Map<string, Document<SessionBody>>();
   readonly #beingNoted = new Set<string>();
   readonly replica: Replica<SessionBody> = new Replica(sessions, {
-    row: (document) => {
-      const { idToken: _stored, ...body } = document.body;
-      return { ...document, body };
-    },
+    row: (document) => ({ ...document, body: withoutToken(document.body) }),
     changed: (now, before) => {
       if (before !== undefined) this.#byHash.delete(before.body.hash);
       if (now !== undefined) this.#byHash.set(now.body.hash, now);
@@ -153,7 +150,9 @@ export class SessionRing {
     // What is stored has more than the replica.
     const whole = await documents.get(scope, sessions, id);
     if (whole === undefined) return;
-    const change = { body: { ...whole.body, seenAt }, updatedAt: seenAt };
+    const idToken = idTokenOf(whole.body);
+    const body = { ...withoutToken(whole.body), ...(idToken === undefined ? {} : { idToken }), seenAt };
+    const change = { body, updatedAt: seenAt };
     await documents.commit(scope, [updateOperation(sessions, id, whole.version, change)]);
   }
 }

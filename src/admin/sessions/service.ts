@@ -15,7 +15,7 @@ import {
 } from '../../../gen/gateway/admin/v2/sessions_pb.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
 import { governs } from '../../access/roles.ts';
-import { type SessionBody, sessions } from '../../access/sessions/session-collection.ts';
+import { idTokenOf, type SessionBody, sessions } from '../../access/sessions/session-collection.ts';
 import { sessionCookie, setCookie } from '../../access/sessions/session-cookie.ts';
 import { LONGEST_MS, type SessionRing } from '../../access/sessions/session-ring.ts';
 import type { Call } from '../../call/call.ts';
@@ -150,7 +150,7 @@ async function providerSignOut(
   if (providerId === undefined) return undefined;
   const scope = { organisationId, workspaceId: undefined };
   const whole = await documents.get(scope, sessions, id);
-  return () => signOutUrl(organisationId, providerId, whole?.body.idToken);
+  return () => signOutUrl(organisationId, providerId, whole && idTokenOf(whole.body));
 }
 
 function mayEndAll({ directory }: SessionsDeps, principal: Principal): boolean {

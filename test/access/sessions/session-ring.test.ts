@@ -13,6 +13,8 @@ import type { Document, WriteOperation } from '../../../src/store/documents.ts';
 
 const names = new HeaderNames(['x-gateway-']);
 const HOUR = 3_600_000;
+/** What the store has instead of the session; undefined: the session, with a token. */
+const stored: { current: SessionBody | undefined } = { current: undefined };
 
 function opened(secure = false) {
   const clock = { now: 1_000_000 };
@@ -35,7 +37,11 @@ function opened(secure = false) {
     directory: new Directory(),
     documents: {
       get: async <B extends object>() =>
-        document('session', { ...body, idToken: 'of the store alone' }, 1) as unknown as Document<B>,
+        document(
+          'session',
+          stored.current ?? { ...body, idToken: 'of the store alone' },
+          1,
+        ) as unknown as Document<B>,
       commit: async (_, operations) => {
         noted.push(...operations);
         return [];
@@ -65,7 +71,7 @@ function document<B extends object>(id: string, body: B, version: number): Docum
   return { id, ...common, version, createdAt: 0, updatedAt: 0, body };
 }
 
-test('8 hours without a call end it', (t) => {
+test.serial('8 hours without a call end it', (t) => {
   const { clock, caller } = opened();
   t.like(caller(), { keyId: 'key', sessionId: 'session' });
   clock.now += IDLE_MS - 1;
@@ -74,7 +80,7 @@ test('8 hours without a call end it', (t) => {
   t.is(caller(), undefined);
 });
 
-test('a call is noted every 5 minutes, and 7 days end it whatever is noted', async (t) => {
+test.serial('a call is noted every 5 minutes, and 7 days end it whatever is noted', async (t) => {
   const { clock, ring, caller, noted, body } = opened();
   t.truthy(caller());
   t.is(noted.length, 0);
@@ -93,7 +99,30 @@ test('a call is noted every 5 minutes, and 7 days end it whatever is noted', asy
   t.is(caller(), undefined);
 });
 
-test('another secret of the key ends it, once the earlier one ends', (t) => {
+test.serial('a token that cannot be opened stops no session', async (t) => {
+  const { clock, ring, caller, noted, body } = opened();
+  const unreadable = { ...body };
+  Object.defineProperty(unreadable, 'idToken', {
+    enumerable: true,
+    get: () => {
+      throw new Error('the key is gone');
+    },
+  });
+  t.true(ring.replica.apply(document('session', unreadable, 2)));
+  t.truthy(caller());
+  stored.current = unreadable;
+  t.teardown(() => {
+    stored.current = undefined;
+  });
+  clock.now += HOUR;
+  t.truthy(caller());
+  await setImmediate();
+  t.is(noted.length, 1);
+  const [written] = noted;
+  t.false(written?.kind === 'update' && 'idToken' in written.change.body);
+});
+
+test.serial('another secret of the key ends it, once the earlier one ends', (t) => {
   const { clock, key, put, caller } = opened();
   const { hash, hint } = key;
   put({ ...key, hash: 'other', hint: 'othe:5', previous: { hash, hint, until: clock.now + HOUR } }, 2);
@@ -102,13 +131,13 @@ test('another secret of the key ends it, once the earlier one ends', (t) => {
   t.is(caller(), undefined);
 });
 
-test('where the gateway is reached over TLS, a cookie without the prefix does not count', (t) => {
+test.serial('where the gateway is reached over TLS, a cookie without the prefix does not count', (t) => {
   const { caller } = opened(true);
   t.is(caller('sluice_session'), undefined);
   t.truthy(caller('__Host-sluice_session'));
 });
 
-test('an organisation key’s session may call models', (t) => {
+test.serial('an organisation key’s session may call models', (t) => {
   const { put, key, caller } = opened();
   t.false(caller()?.scopes.has('completions.write'));
   put({ ...key, kind: 'organisation-service' }, 2);
