@@ -1,5 +1,6 @@
 // The log's lists and figures over many entries, each by itself as the console asks for it.
 
+import { readFileSync } from 'node:fs';
 import { cpuSeconds } from '../bench/child.ts';
 import { END } from '../bench/log-generator.ts';
 import { ADMIN_KEY, type Sluice } from '../bench/sluice.ts';
@@ -93,6 +94,18 @@ export function questions(): readonly (readonly [name: string, path: string, par
   ];
 }
 
+/** CPU seconds of a process and of those that it started: the log is read in one of its own. */
+function treeSeconds(pid: number): number {
+  let children: string;
+  try {
+    children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  } catch {
+    return cpuSeconds(pid);
+  }
+  const pids = children.split(' ').filter(Boolean).map(Number);
+  return pids.reduce((sum, child) => sum + treeSeconds(child), cpuSeconds(pid));
+}
+
 /** Asks one question several times. @throws Error when it is refused */
 export async function ask(
   { origin, child }: Sluice,
@@ -101,7 +114,7 @@ export async function ask(
   params: Params,
 ): Promise<Asked> {
   const times: number[] = [];
-  const before = cpuSeconds(child.pid);
+  const before = treeSeconds(child.pid);
   let note = '';
   for (let round = 0; round <= ROUNDS; round++) {
     const since = performance.now();
@@ -120,6 +133,6 @@ export async function ask(
   const [first = Number.NaN, ...rest] = times;
   const sorted = rest.toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  const cpu = ((cpuSeconds(child.pid) - before) * 1000) / times.length;
+  const cpu = ((treeSeconds(child.pid) - before) * 1000) / times.length;
   return { name, first, median, slowest: sorted.at(-1) ?? Number.NaN, cpu, note };
 }
