@@ -61,6 +61,8 @@ export class EventRuns<Chunk> {
   }
 
   #event(event: ReturnType<SseParser['push']>[number]): void {
+    // It holds until the next event that is pushed.
+    this.#repeat = undefined;
     this.#take(this.#translator.push(event));
   }
 

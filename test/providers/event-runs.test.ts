@@ -173,6 +173,15 @@ for (const name of NAMES) {
     t.deepEqual({ ...read(name, [bytes], true), inRuns: 0 }, read(name, [bytes], false));
   });
 
+  test(`${name}: an event that ends between two pieces is what further ones are compared with`, (t) => {
+    const texts = PLAIN.map((content) => chunk({ delta: { content } })).join('');
+    const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const between = chunk({ delta: { tool_calls: [call] } });
+    const before = Buffer.from(FIRST + texts + between);
+    const pieces = [before.subarray(0, -1), before.subarray(-1), Buffer.from(told(PLAIN))];
+    t.deepEqual({ ...read(name, pieces, true), inRuns: 0 }, read(name, [Buffer.concat(pieces)], false));
+  });
+
   test(`${name}: the events are the same however the bytes are cut`, (t) => {
     const text = fc.string({
       unit: fc.constantFrom('a', ' ', '"', '\\', '\n', 'é', '漢', '😀', '}'),
