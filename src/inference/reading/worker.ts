@@ -28,7 +28,9 @@ function replyTo(order: PostedOrder): ReadingReply {
   try {
     return read(order);
   } catch (thrown) {
-    const { reason, message, details } = toGatewayError(thrown);
+    // What is nested too deeply exhausts the stack.
+    const error = thrown instanceof RangeError ? tooHeavyAnswer(order.provider) : toGatewayError(thrown);
+    const { reason, message, details } = error;
     const { cause: _, ...told } = details;
     return { kind: 'failed', reason, message, details: told };
   }

@@ -113,6 +113,15 @@ test.serial('what is wrong with a long answer is said as of a short one', async 
   t.regex(await inside.text(), /no room/);
 });
 
+test.serial('a long answer that is nested too deeply to be translated is a 502', async (t) => {
+  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
+  const tool = `{"type":"tool_use","id":"t","name":"n","input":{"a":${deep}}}`;
+  const answer = anthropic('hi').replace('"content":[', `"content":[${tool},`);
+  const at = { provider: 'anthropic', path: '/messages' };
+  const { status } = await asked('/chat/completions', chat, answer, 200, at);
+  t.is(status, 502);
+});
+
 test.serial('usage of long answers is booked as reported, and estimated where it is not', async (t) => {
   const entryOf = (id: string | null) =>
     eventually('the entry', async () => {
