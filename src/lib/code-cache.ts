@@ -29,6 +29,8 @@ const BUILD_LENGTH = 16;
 
 const loaded = new Map<string, Script>();
 let kept: Kept = new Map();
+/** The file that it was read from; empty once it is given back. */
+let bytes = Buffer.alloc(0);
 let place: string | undefined;
 let isWhole = true;
 
@@ -89,7 +91,11 @@ export async function keepCode(): Promise<void> {
   // What was not loaded so far is compiled when it is: its code would stay in memory.
   const rest = kept;
   kept = new Map();
-  if (place === undefined || isWhole) return;
+  if (place === undefined || isWhole) {
+    // Some megabytes, which would stay until the next large collection: a gateway at rest has none.
+    if (bytes.length > 0 && bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0);
+    return;
+  }
   const code = new Map(rest);
   for (const [name, script] of scripts) {
     code.set(name, script.createCachedData());
@@ -117,7 +123,7 @@ function versionOf(): string {
 /** Empty where there is nothing, or something that was not written whole. */
 function readKept(file: string): Kept {
   try {
-    const bytes = readFileSync(file);
+    bytes = readFileSync(file);
     const body = bytes.subarray(4);
     if (bytes.readUInt32LE(0) !== crc32(body)) return new Map();
     return new Map(Object.entries(deserialize(body) as Record<string, Buffer>));
