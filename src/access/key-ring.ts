@@ -61,7 +61,7 @@ export class KeyRing {
     return { key, takeBack };
   }
 
-  /** Whether a key is lent. */
+  /** Whether a key is lent: it counts here and is not stored. */
   isLent(keyId: string): boolean {
     return this.#lent.has(keyId);
   }

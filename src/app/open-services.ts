@@ -93,7 +93,7 @@ function isAlone({ mongodbUri, workers }: Rooms['settings']): boolean {
   return mongodbUri === undefined && workers === 1;
 }
 
-/** Keys that are stored nowhere count as long as their holder has them. */
+/** Keys that are not stored count until they are taken back. */
 function stillCalls({ keys, sessions }: Rooms['identity']): (principal: Principal) => boolean | undefined {
   return ({ organisationId, keyId, sessionId, token }) => {
     if (token !== undefined) return undefined;

@@ -1,7 +1,7 @@
 // Several kinds of WebSockets on one port: each has paths of its own.
 import type { Upgrades } from './responses-socket.ts';
 
-/** The first that wants a request answers it. */
+/** The first one that accepts a request answers it. */
 export function joinedUpgrades(all: readonly Upgrades[]): Upgrades {
   return {
     wants: (req) => all.some((one) => one.wants(req)),

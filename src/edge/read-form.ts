@@ -75,7 +75,7 @@ async function parserOf(contentType: string): Promise<Parser> {
   }
 }
 
-/** What the parser has found, in its order. The body is fed to it while somebody waits for more. */
+/** What the parser has found, in its order. The body is fed to it while the reader waits for more. */
 class Members {
   readonly #parser: Parser;
   readonly #body: AsyncIterator<Uint8Array>;

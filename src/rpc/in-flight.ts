@@ -43,7 +43,7 @@ export function createInFlight(most: number | undefined, several: () => boolean)
     const active = byWorkspace.size + (own === 0 ? 1 : 0);
     return own < Math.max(1, Math.floor(places / Math.max(2, active)));
   };
-  // Calls of the control plane use free places of model calls too, and never the other way about.
+  // Calls of the control plane may use free places of model calls too; model calls never use theirs.
   const hasControlRoom = (): boolean => models + controls < places + reserve;
 
   return {

@@ -94,7 +94,7 @@ export class SecretCache {
     }
     if (age < lifetimeMs * EARLY) return;
     const flight = this.#refresh(entry, read, at);
-    // A manager that answers gives its newest value, also after a time without calls. One that failed is not waited for.
+    // A manager that answers gives its newest value, also after a time without calls. One that failed is asked in the background.
     if (age < lifetimeMs || flight === undefined || entry.failures > 0) return;
     await within(flight, GRACE_MS);
     if (entry.text === undefined) throw entry.error;

@@ -17,7 +17,7 @@ export interface AuthServer {
   readonly scope: string | undefined;
 }
 
-/** Some servers shake hands with anybody: a list is asked for first. */
+/** Some servers initialise a session without credentials, so a list is requested first. */
 const PROBES = [
   { jsonrpc: '2.0', id: 'probe', method: 'tools/list', params: {} },
   {

@@ -169,7 +169,7 @@ export class Connect {
       throw fail('unauthenticated', 'the answer comes from another authorization server: begin again');
     const code = query.getAll('code');
     if (query.has('error') || code.length !== 1 || code[0] === '')
-      throw fail('forbidden', 'the authorization server did not give its consent: begin again');
+      throw fail('forbidden', 'the authorization server refused the connection: begin again');
     const tokens = await this.#exchanged(server, transaction, code[0] ?? '', iss);
     await this.#keep(session, server, transaction, tokens, address);
     return server;

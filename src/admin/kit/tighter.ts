@@ -5,10 +5,10 @@ import type { Json, JsonObject } from '../../store/collection.ts';
 
 type IsAsTight = (given: Json | undefined, set: Json, at: number) => boolean;
 
-/** The same, whatever it is. */
+/** The same value, of any type. */
 export const same: IsAsTight = (given, set) => JSON.stringify(given) === JSON.stringify(set);
 
-/** A number, and not above. */
+/** A number that is not above the other one. */
 export const notAbove: IsAsTight = (given, set) => typeof given === 'number' && given <= Number(set);
 
 /** A number, and not below. */

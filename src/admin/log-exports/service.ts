@@ -204,7 +204,7 @@ function exportRuns(room: ExportsRoom) {
     async cancelLogExport(request: CancelLogExportRequest, call: Call): Promise<LogExportMessage> {
       const before = await find(call, request);
       const { body } = before;
-      if (body.status !== 'in_progress') throw fail('conflict', 'the export does not run');
+      if (body.status !== 'in_progress') throw fail('conflict', 'the export is not running');
       const run = body.run && again(body.run);
       const stopped = defined<LogExportBody>({ ...body, status: 'stopped', run });
       await stored.update(call, before, stored.changed(before, stopped));

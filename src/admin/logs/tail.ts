@@ -50,7 +50,9 @@ export async function tailLogs(
   if (since !== undefined && deps.now() - since > FURTHEST_MS)
     throw invalidField('since', 'must be at most an hour ago');
   if (deps.live.readersOf(organisationId) >= MOST_READERS)
-    throw fail('rate_limited', `${MOST_READERS} callers read along already`, { retryAfterMs: 5000 });
+    throw fail('rate_limited', `${MOST_READERS} callers follow the log already: try again later`, {
+      retryAfterMs: 5000,
+    });
   const tail = followed(deps, selection, request.asRows, since, call);
   const first = await tail.next();
   return (async function* () {

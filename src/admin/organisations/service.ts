@@ -43,7 +43,7 @@ export function organisationsService(deps: IdentityDeps & { readonly checkHost: 
   const own = async (call: Call): Promise<Document<OrganisationBody>> => {
     const scope = organisationOf(callerOf(call));
     const found = await documents.get(scope, organisations, scope.organisationId);
-    if (found === undefined) throw fail('not_found', 'the organisation is gone');
+    if (found === undefined) throw fail('not_found', 'the organisation does not exist any more');
     return found;
   };
 

@@ -32,7 +32,7 @@ export function resetOf(given: Given, now: number): Kept {
   }
   if (!periodic) throw invalidField('next_usage_reset_at', 'needs periodic_reset or periodic_reset_days');
   const next = midnight(readTime('next_usage_reset_at', nextUsageResetAt));
-  if (next <= now) throw invalidField('next_usage_reset_at', 'must be on a day to come');
+  if (next <= now) throw invalidField('next_usage_reset_at', 'must be a day in the future');
   return { periodicReset, periodicResetDays, nextUsageResetAt: next };
 }
 

@@ -60,7 +60,7 @@ export function scimEndpoint(deps: ScimDeps): (request: ScimRequest) => Promise<
   };
 }
 
-/** An error as an answer. */
+/** The answer to an error, in the form of SCIM. */
 export function refusal(error: ScimError, headers: Readonly<Record<string, string>> = {}): ScimAnswer {
   return { status: error.status, headers, body: errorBody(error) };
 }

@@ -8,7 +8,7 @@ export interface Deadline {
   release(): void;
 }
 
-/** @param expired makes the reason when time is up */
+/** @param expired makes the reason of the abort when the time is over */
 export function deadline(parent: AbortLike, ms: number, expired: () => Error): Deadline {
   const aborter = new Aborter();
   const onParent = (): void =>

@@ -15,7 +15,7 @@ import type { CheckResult } from './hook-result.ts';
 
 /** What checks are given, less the signal, which each run has of its own. */
 export type RunnerDeps = Omit<CheckDeps, 'signal'> & {
-  /** Told of errors that are no CheckFailure: faults of the gateway's own. */
+  /** Called with errors that are no CheckFailure: faults of the gateway itself. */
   report?(error: unknown, check: string): void;
 };
 

@@ -45,7 +45,7 @@ export interface StreamGuardOptions<E> {
   readonly runner: GuardrailRunner;
   readonly deps: RunnerDeps;
   readonly signal: AbortLike;
-  /** Told of async hooks. */
+  /** Is given the async hooks, which run after the answer. */
   readonly later?: LaterHooks | undefined;
   /** The texts of an event; none for one without text, which goes out in its turn. */
   increments(event: E): readonly Increment[];

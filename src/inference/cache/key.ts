@@ -19,7 +19,7 @@ export interface CacheSubject {
   readonly request: SubjectRequest;
   /** What the answer passes before it is kept, where it passes anything. */
   readonly guardrails?: string | undefined;
-  /** The call's metadata; it does not count under a namespace. */
+  /** The call's metadata: part of the key, unless the config names a namespace. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 

@@ -11,7 +11,7 @@ export type AnswerRecord =
 export interface AnswerNote {
   /** The model that the provider said answered. */
   readonly model?: string;
-  /** What it took: that is what a hit saves. */
+  /** The usage of the answer: a hit saves it. */
   readonly usage?: UsageRecord;
 }
 

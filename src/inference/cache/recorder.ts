@@ -5,7 +5,7 @@ import type { StreamForm } from './form.ts';
 /** What becomes of a recording; called once. */
 export interface RecordingEnd {
   kept(pieces: readonly (string | Uint8Array)[]): void;
-  /** It broke, was left, or is not worth keeping. */
+  /** The answer broke off, its caller left, or it may not be cached. */
   broken(): void;
   /** It is too long to be kept; the stream goes on. */
   tooLong(): void;

@@ -19,7 +19,7 @@ export interface CacheCall {
   readonly subject: () => CacheSubject;
   /** The caller leaves, or its time is up. */
   readonly signal: AbortLike;
-  /** Told before anything is sent upstream or given, and again when more is known. Must not throw. */
+  /** Called before anything is sent upstream or answered, and again when more is known. Must not throw. */
   readonly note: (report: CacheReport) => void;
   /** Makes vectors in semantic mode. Without it only the same request is found. */
   readonly embedder?: Embedder | undefined;

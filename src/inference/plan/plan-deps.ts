@@ -71,11 +71,11 @@ export interface StoredProvider {
   readonly headers?: readonly string[];
   readonly deployments?: readonly StoredDeployment[];
   readonly models?: StoredModels | undefined;
-  /** What its integration says of a model's prices. */
+  /** The prices that its integration sets for a model. */
   readonly pricing?: ((model: string) => PricingRecord | undefined) | undefined;
   /** Its own and its integration's; the same list until they change. Undefined: none. */
   readonly limits?: readonly StoredLimits[] | undefined;
-  /** The way out of its integration, for its own calls alone. */
+  /** The network settings of its integration; only its own calls use them. */
   readonly network?: Network | undefined;
   /** What becomes of paths that are passed through to it, where it is stricter than the gateway. */
   readonly rawPaths?: 'govern' | 'deny' | undefined;

@@ -155,7 +155,7 @@ export class Session {
         const data = await this.#judged(kind.value);
         if (data !== undefined) await this.#send(data);
         if (this.#over) return;
-        // What the caller is told of its frames waits for it too.
+        // Answers to the caller's frames use the same queue, so the next frame waits until it has room.
         await this.#queue.room();
       }
     } catch {

@@ -27,7 +27,7 @@ export async function isOwn(
   if (store === false)
     throw invalidField(
       'background',
-      'cannot be given together with store: false: who asks later must find it',
+      'cannot be given together with store: false, because a background response is stored until it is read',
     );
   const { plan, bind } = await planOf(call, planner, model);
   for (const target of plan.targets) {
@@ -39,7 +39,7 @@ export async function isOwn(
   return false;
 }
 
-/** Begins it. @param events makes the response @throws GatewayError overloaded, store_unavailable, body_too_large */
+/** Starts the response. @param events makes the response @throws GatewayError overloaded, store_unavailable, body_too_large */
 export function begun(
   runs: BackgroundRuns,
   call: Call,

@@ -32,7 +32,7 @@ export interface KeptWhole {
   readonly response: JsonObject;
 }
 
-/** What keeping is done with. */
+/** What storing responses needs. */
 export interface KeptResponsesDeps {
   readonly values: KeptValues;
   readonly secret: Uint8Array;

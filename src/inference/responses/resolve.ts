@@ -64,7 +64,7 @@ export async function keptOf(kept: KeptResponses, call: Call, id: string): Promi
 export function unknownResponse(id: string): GatewayError {
   return fail(
     'not_found',
-    `there is no response ${id.slice(0, 128)} here: it was not kept, or its time is over`,
+    `there is no response ${id.slice(0, 128)} here: it was not stored, or it has expired`,
     {
       param: 'response_id',
       code: 'response_not_found',

@@ -13,7 +13,7 @@ import { type ClaimDeps, claimCrossing, type Noticed } from './claims.ts';
 import { type DeliveryDeps, deliver } from './delivery.ts';
 import type { BudgetWatch, SentAlerts } from './watch.ts';
 
-/** What alerts are made with. */
+/** What alerts need. */
 export interface AlertParts
   extends Omit<DeliveryDeps, 'documents' | 'state' | 'owner' | 'signal' | 'written'>,
     Pick<ClaimDeps, 'commit'> {

@@ -79,7 +79,7 @@ function take(path: string, owner: string): FlightFolder | undefined {
     lostLines: () => rmSync(join(path, WHOLE), { force: true }),
     release,
     remove() {
-      // The lock is removed last, with its folder: a process that takes it in between finds no work.
+      // The lock is removed last, with its folder: a process that takes the lock before that finds no lines.
       for (const name of names(path)) if (!name.startsWith(LOCK)) rmSync(join(path, name), { force: true });
       release();
       rmSync(path, { recursive: true, force: true });

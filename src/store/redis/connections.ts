@@ -34,7 +34,7 @@ function connectCluster(urls: string[], options: RedisOptions, deadlineMs: numbe
     enableOfflineQueue: false,
     clusterRetryStrategy: retryAfter,
     slotsRefreshTimeout: deadlineMs,
-    // Its repetition on a closed connection would send a step twice.
+    // A command that is repeated after its connection closed would send a step twice.
     retryDelayOnFailover: 0,
     redisOptions: options,
   });

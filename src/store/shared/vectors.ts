@@ -51,7 +51,7 @@ const VECTOR_BYTES = 512;
 const SCOPE = /^[A-Za-z0-9_-]{1,128}$/;
 const MOST_NEAR = 100;
 
-/** What a vector counts for. */
+/** The bytes that a vector counts for in the bound of its organisation. */
 export function vectorSize({ scope, id, vector }: Pick<VectorAdd, 'scope' | 'id' | 'vector'>): number {
   return vector.byteLength + Buffer.byteLength(scope) + Buffer.byteLength(id) + VECTOR_BYTES;
 }

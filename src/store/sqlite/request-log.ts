@@ -74,7 +74,7 @@ export function openLog(
   };
 }
 
-/** Reads in a process that has no part in what calls wait for; in a thread of this one when that gets no time. */
+/** Reads in a process of its own, which calls do not wait for; in a thread of this process when it gets no CPU. */
 function reader(setup: LogSetup, bounds: WorkerBounds): WorkerClient<LogReaderCall> {
   const entry = new URL('./log/reader.ts', import.meta.url);
   const worker = (apart: boolean) => lazyWorker<LogReaderCall>(entry, setup, bounds, { apart });

@@ -57,7 +57,7 @@ class Pieces implements StreamTranslator<InvokeModelEvent> {
     this.#tap = tap;
   }
 
-  /** Each model has an end of its own; the metrics of the call stand in the last event. */
+  /** Models end their streams in different ways; the last event has the metrics of the call. */
   get done(): boolean {
     return false;
   }

@@ -49,7 +49,7 @@ async function renamed(database: mongoose.mongo.Db): Promise<string> {
   try {
     await database.renameCollection(OLD, name);
   } catch (error) {
-    // Another start was first, and moves it.
+    // Another instance started first and moves it.
     if (!isGone(error)) throw error;
   }
   return name;

@@ -118,7 +118,7 @@ export class RollupBuilder {
     return built;
   }
 
-  /** Rows by their hours, those of one as they came. */
+  /** Rows in the order of their hours; rows of one hour in the order of arrival. */
   #order(): Int32Array {
     const size = Math.max(1, this.#count);
     const keys = new Float64Array(this.#count);

@@ -17,9 +17,9 @@ export const UNKNOWN = -2;
 
 /** Numbers values from 0 by their hashes; a value's text is looked up when it is asked for. */
 export class ValueTable {
-  /** Both halves of a hash and the number that they have, plus one; 0: free. One stretch of memory for each look. */
+  /** Per slot: both halves of a hash, and its number plus one; 0: free. Side by side, so a lookup reads one place in memory. */
   #slots = new Uint32Array(1024 * 3);
-  /** A slot is chosen by the upper bits: texts of a column come in the order of them, and walk the table in it. */
+  /** The upper bits choose the slot: texts of a column come in the order of their hashes, so lookups move on in order. */
   #shift = 22;
   readonly #origins: Origin[] = [];
   readonly #texts = new Map<number, string>();
