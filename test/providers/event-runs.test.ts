@@ -178,7 +178,7 @@ for (const name of NAMES) {
     const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
     const between = chunk({ delta: { tool_calls: [call] } });
     const before = Buffer.from(FIRST + texts + between);
-    const pieces = [before.subarray(0, -1), before.subarray(-1), Buffer.from(told(PLAIN))];
+    const pieces = [before.subarray(0, -1), before.subarray(-1), Buffer.from(texts + LAST)];
     t.deepEqual({ ...read(name, pieces, true), inRuns: 0 }, read(name, [Buffer.concat(pieces)], false));
   });
 
