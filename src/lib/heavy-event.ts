@@ -50,5 +50,5 @@ export function isHeavyText(text: string): boolean {
 
 /** The error of a stream that has such an event. */
 export function tooHeavyEvent(): GatewayError {
-  return fail('upstream_garbage', 'an event of the stream has too many members and items');
+  return fail('upstream_garbage', 'an event of the stream is too long, or has too many members and items');
 }

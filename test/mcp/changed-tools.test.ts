@@ -40,7 +40,7 @@ test.after.always(async () => {
   await gateway?.close();
   await upstream?.close();
 });
-test.serial.beforeEach(async () => {
+test.beforeEach(async () => {
   tools = [ECHO, OTHER];
   await sync();
   await accept();

@@ -14,8 +14,9 @@ const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 export function writeAnswer(socket: Socket, answer: JsonAnswer, keepAliveMs: number | undefined): boolean {
   const { status, json } = answer;
   const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
-  const own = `content-type: application/json\r\ncontent-length: ${length}\r\n`;
-  const head = `${headText(status, answer.headers, keepAliveMs, own)}\r\n`;
+  const own = 'content-type: application/json\r\n';
+  const last = `content-length: ${length}\r\n`;
+  const head = `${headText(status, answer.headers, keepAliveMs, own, last)}\r\n`;
   // A text without other characters than ASCII's is as long as its bytes.
   if (typeof json === 'string' && length === json.length && length <= MAX_JOINED)
     return socket.write(head + json, 'latin1');
@@ -33,10 +34,17 @@ export function writeAnswer(socket: Socket, answer: JsonAnswer, keepAliveMs: num
 
 /**
  * The beginning of a head, up to and with the line of its connection.
- * @param keepAliveMs how long the connection is held afterwards; undefined: it is closed @param own lines that come first
+ * @param keepAliveMs how long the connection is held afterwards; undefined: it is closed @param own lines that come
+ * first @param last lines that come after the headers
  * @throws TypeError when a header's value has characters that may not be in one
  */
-export function headText(status: number, headers: Pairs, keepAliveMs: number | undefined, own = ''): string {
+export function headText(
+  status: number,
+  headers: Pairs,
+  keepAliveMs: number | undefined,
+  own = '',
+  last = '',
+): string {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${own}`;
   for (const [name, value] of headers) {
     if (NO_VALUE.test(value)) throw new TypeError(`the header ${name} cannot be sent`);
@@ -46,7 +54,7 @@ export function headText(status: number, headers: Pairs, keepAliveMs: number | u
     keepAliveMs === undefined
       ? 'Connection: close'
       : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
-  return `${head}Date: ${dateText()}\r\n${connection}\r\n`;
+  return `${head}${last}Date: ${dateText()}\r\n${connection}\r\n`;
 }
 
 let dated = 0;
