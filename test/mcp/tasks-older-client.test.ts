@@ -210,7 +210,11 @@ test.serial('a result that was there at once is its caller’s, and hidden with 
   for (const path of ['/newer/mcp', '/mcp']) {
     const { ask } = await session(path);
     const name = path === '/mcp' ? 'newer__plain' : 'plain';
-    const { taskId, status } = taskOf(await call(ask, name));
+    // What was hidden in the round before is back for calls within a second.
+    const { taskId, status } = await eventually('the tool can be called', async () => {
+      const answer = await call(ask, name);
+      return answer.json.error === undefined && taskOf(answer);
+    });
     t.is(status, 'completed');
     t.regex((await ask('tasks/result', { taskId })).text, /at once/);
     await switched('newer', false, 'plain');
