@@ -93,7 +93,7 @@ class Together {
     this.#sink = sink;
   }
 
-  /** Whether the client takes no more for now. */
+  /** Whether the connection is full: more is written after it has drained. */
   write(text: string): boolean {
     this.#text += text;
     if (this.#text.length >= MOST_TOGETHER) return this.#flush();

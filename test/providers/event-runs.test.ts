@@ -108,7 +108,7 @@ function chunk({ delta = {}, finish, more = {} }: Chunk): string {
 const FIRST = chunk({ delta: { role: 'assistant', content: '' } });
 const LAST = `${chunk({ finish: 'stop' })}data: [DONE]\n\n`;
 
-/** @param more members beside the choices */
+/** @param more further members of the chunk */
 function told(texts: readonly string[], more: (at: number) => object = () => ({})): string {
   return FIRST + texts.map((content, at) => chunk({ delta: { content }, more: more(at) })).join('') + LAST;
 }

@@ -115,7 +115,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
 
 /** The methods of responses that are there. */
 function keptResponses({ pipeline, kept, runs }: ResponsesRoom) {
-  /** Asks whom it was made by. */
+  /** Asks the provider that made the response. */
   const atMaker = <N extends OperationName>(
     call: Call,
     name: N,

@@ -8,7 +8,7 @@ import { atMost, isTrue, type Scenario, type Verdict } from '../scenario.ts';
 
 type Json = Record<string, unknown>;
 
-/** For whoever mends something: only these paths, and every load that took more than 30 ms is listed. */
+/** For debugging: only these paths, and every load that took more than 30 ms is listed. */
 const ONLY = process.env.CHAOS_ANSWERS_ONLY;
 
 const names = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":1`).join();

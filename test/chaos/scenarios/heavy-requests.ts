@@ -7,7 +7,7 @@ import { AS_ADMIN, byConfig, many, send } from '../caller.ts';
 import type { GatewayProcess } from '../gateway-process.ts';
 import { atMost, type ChaosLab, isTrue, type Scenario } from '../scenario.ts';
 
-/** For whoever mends something: only requests with this in their name; all of them are listed. */
+/** For debugging: only requests with this in their name; all of them are listed. */
 const ONLY = process.env.CHAOS_REQUESTS_ONLY;
 
 type Json = Readonly<Record<string, unknown>>;

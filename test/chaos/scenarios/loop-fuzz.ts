@@ -7,7 +7,7 @@ import { chanceOf, oneOf, VALUES } from '../nasty.ts';
 import { type RpcAttack, rpcAttacks } from '../rpc-attacks.ts';
 import { atMost, isTrue, type Scenario } from '../scenario.ts';
 
-/** For whoever mends something: lists every call above 30 ms as it ends, and sends only those with this in their name. */
+/** For debugging: lists every call above 30 ms as it ends, and sends only those with this in their name. */
 const ONLY = process.env.CHAOS_FUZZ_ONLY;
 const SEED = Number(process.env.CHAOS_SEED ?? 1);
 const RANDOM_CALLS = Number(process.env.CHAOS_CALLS ?? 30);

@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:child_process`);const read=name=>own[name];const own_execFile=/* @__PURE__ */ read(`execFile`);const own_fork=/* @__PURE__ */ read(`fork`);const own_spawn=/* @__PURE__ */ read(`spawn`);export{own_spawn as i,own_execFile as n,own_fork as r,own as t};

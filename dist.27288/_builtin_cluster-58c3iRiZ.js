@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:cluster`);export{own as t};

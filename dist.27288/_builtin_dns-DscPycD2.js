@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:dns`);const read=name=>own[name];const own_lookup=/* @__PURE__ */ read(`lookup`);const own_promises=/* @__PURE__ */ read(`promises`);export{own_lookup as n,own_promises as r,own as t};

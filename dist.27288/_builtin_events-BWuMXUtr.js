@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:events`);const read=name=>own[name];const own_EventEmitter=/* @__PURE__ */ read(`EventEmitter`);export{own_EventEmitter as n,own as t};

@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:http`);const read=name=>own[name];const own_STATUS_CODES=/* @__PURE__ */ read(`STATUS_CODES`);export{own_STATUS_CODES as n,own as t};

@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:https`);export{own as t};

@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:module`);const read=name=>own[name];const own_createRequire=/* @__PURE__ */ read(`createRequire`);const own_enableCompileCache=/* @__PURE__ */ read(`enableCompileCache`);const own_flushCompileCache=/* @__PURE__ */ read(`flushCompileCache`);export{own_enableCompileCache as n,own_flushCompileCache as r,own_createRequire as t};

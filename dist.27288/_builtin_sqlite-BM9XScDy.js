@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:sqlite`);const read=name=>own[name];const own_DatabaseSync=/* @__PURE__ */ read(`DatabaseSync`);export{own_DatabaseSync as t};

@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:url`);const read=name=>own[name];const own_parse=/* @__PURE__ */ read(`parse`);const own_format=/* @__PURE__ */ read(`format`);const own_URL=/* @__PURE__ */ read(`URL`);const own_fileURLToPath=/* @__PURE__ */ read(`fileURLToPath`);export{own_parse as a,own_format as i,own_URL as n,own_fileURLToPath as r,own as t};

@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:vm`);const read=name=>own[name];const own_runInNewContext=/* @__PURE__ */ read(`runInNewContext`);export{own_runInNewContext as t};

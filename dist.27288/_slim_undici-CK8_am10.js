@@ -1,1 +1,0 @@
-import{n as import_pool,t as import_connect}from"./_slim_undici-Cv6GdszX.js";var Pool=import_pool.default;export{Pool};

@@ -1,1 +1,0 @@
-import{t as startApp}from"./app-CZRJrSrG.js";export{startApp};

@@ -1,1 +1,0 @@
-const NAME=/^[A-Za-z0-9][A-Za-z0-9.-]{0,99}$/;function checkBlobName(name){if(!NAME.test(name))throw new Error(`${name} is no name of a blob`);return name}export{checkBlobName as t};

@@ -1,1 +1,0 @@
-import{t as compileDocument}from"./compile-document-Cd8GaWzZ.js";export{compileDocument};

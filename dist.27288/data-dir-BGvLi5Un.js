@@ -1,1 +1,0 @@
-import{t as lockDataDir}from"./data-dir-DlEDpDta.js";export{lockDataDir};

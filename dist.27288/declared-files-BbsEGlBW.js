@@ -1,1 +1,0 @@
-import{n as faultLine,r as readDeclared,t as DeclaredFaults}from"./declared-files-Be-TH6Qi.js";export{DeclaredFaults};

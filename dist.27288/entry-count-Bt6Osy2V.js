@@ -1,1 +1,0 @@
-async function entryCount(store,scope,filter){const{rows}=await store.aggregate(scope,filter,{latencies:false});return rows.reduce((sum,{rollup})=>sum+rollup.requests,0)}function countedEntries(store,organisationId,filter={}){return entryCount(store,{organisationId,workspaceId:void 0},filter).catch(()=>void 0)}export{entryCount as n,countedEntries as t};

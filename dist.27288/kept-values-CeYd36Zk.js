@@ -1,1 +1,0 @@
-const MAX_KEPT_BYTES=8388608;export{MAX_KEPT_BYTES as t};

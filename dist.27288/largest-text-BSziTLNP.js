@@ -1,1 +1,0 @@
-const LARGEST_TEXT=268435456;export{LARGEST_TEXT as t};

@@ -1,1 +1,0 @@
-import{a as revokeKey,i as listProviders,n as listBudgets,o as rotateKey,r as listKeys,s as tailLogs,t as createKey}from"./list-commands-CaWpkWQJ.js";export{createKey,listBudgets,listKeys,listProviders,revokeKey,rotateKey,tailLogs};

@@ -1,1 +1,0 @@
-import{t as createLog}from"./log-DZxZvz1I.js";export{createLog};

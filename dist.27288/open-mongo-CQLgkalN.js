@@ -1,1 +1,0 @@
-import{n as openMongoStore,t as ensureIndexes}from"./open-mongo-Bd23orp0.js";export{openMongoStore};

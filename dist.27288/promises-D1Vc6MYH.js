@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:timers/promises`);const read=name=>own[name];const own_setTimeout=/* @__PURE__ */ read(`setTimeout`);const own_setImmediate=/* @__PURE__ */ read(`setImmediate`);export{own_setTimeout as n,own_setImmediate as t};

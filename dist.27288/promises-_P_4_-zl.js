@@ -1,1 +1,0 @@
-const own=process.getBuiltinModule(`node:stream/promises`);const read=name=>own[name];const own_pipeline=/* @__PURE__ */ read(`pipeline`);export{own_pipeline as t};

@@ -1,1 +1,0 @@
-function remoteOf({url,key,dataDir,json}){return{json:json===true,...optional({url,key,dataDir})}}function optional(options){return Object.fromEntries(Object.entries(options).filter(entry=>typeof entry[1]===`string`))}export{remoteOf as n,optional as t};

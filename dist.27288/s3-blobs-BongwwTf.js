@@ -1,1 +1,0 @@
-import{t as s3Blobs}from"./s3-blobs-_hqrT3aj.js";export{s3Blobs};

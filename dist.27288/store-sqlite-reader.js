@@ -1,1 +1,0 @@
-import{t as openReader}from"./open-reader-Csizxu15.js";import{r as serve}from"./worker-loop-B1G-LAto.js";serve(8,openReader);export{};

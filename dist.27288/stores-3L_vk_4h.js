@@ -1,1 +1,0 @@
-import{a as writtenFolders,i as partsOf,n as damageFamily,r as openStores,t as COLLECTIONS}from"./stores-BIMYXE-g.js";export{COLLECTIONS,damageFamily,openStores,partsOf,writtenFolders};

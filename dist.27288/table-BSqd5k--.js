@@ -1,1 +1,0 @@
-const DEADLINE_MS=6e4;function table(head,rows){const widths=head.map((title,i)=>Math.max(title.length,...rows.map(row=>row[i]?.length??0)));return[head,...rows].map(row=>row.map((cell,i)=>cell.padEnd(widths[i]??0)).join(`  `).trimEnd())}export{DEADLINE_MS as n,table as t};

@@ -1,1 +1,0 @@
-function urlText(text){return encodeURIComponent(text.toWellFormed())}export{urlText as t};

@@ -1,1 +1,0 @@
-import{n as verifyCommand,r as verifyLedger,t as readVerifyOrder}from"./verify-D09FHPlC.js";export{verifyCommand};
