@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { ensureFirstKeys, type FirstKeys, type Tenancy } from './access/bootstrap.ts';
 import { forgetWhenUsed } from './access/first-keys.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
+import { openBackgroundRuns } from './app/background-runs.ts';
 import type { Base } from './app/base.ts';
 import { openBatches } from './app/batches.ts';
 import type { ConfigFileDeps } from './app/config-file.ts';
@@ -132,6 +133,13 @@ export async function startApp(
     files: services.files,
     transport: edge.rpc.transport,
   });
+  const { rpc } = edge;
+  const backgroundRuns = openBackgroundRuns({
+    runs: services.backgroundRuns,
+    transport: rpc.transport,
+    names,
+    keys: identity.keys,
+  });
   // Before the port is bound: a faulty file ends the start.
   const configFile = await openDeclared(base, tenancy, services.declared);
   const address = await edge.listen();
@@ -147,7 +155,7 @@ export async function startApp(
     address,
     tenancy,
     firstKeys,
-    rpc: edge.rpc,
+    rpc,
     families: metrics.families,
     requestLog,
     budget: edge.budget,
@@ -158,7 +166,8 @@ export async function startApp(
       configFile?.close();
       ready.drain();
       ledger.live.close();
-      await edge.drain();
+      await Promise.all([edge.drain(), services.backgroundRuns.drain(settings.drainMs)]);
+      backgroundRuns.close();
       await services.backgroundRuns.close();
       await batches.close();
       await services.files.close();

@@ -5,7 +5,6 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
-import type { BatchCaller } from '../inference/batches/collection.ts';
 import { ENDPOINTS } from '../inference/batches/endpoints.ts';
 import type { BatchRow } from '../inference/batches/rows.ts';
 import type { RowAnswer } from '../inference/batches/run-batch.ts';
@@ -22,6 +21,7 @@ import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
 import { LIGHT_BYTES } from '../rest/json-weight.ts';
 import type { InProcess } from '../rpc/in-process.ts';
+import { principalOf } from './kept-principal.ts';
 
 /** What rows are called with. */
 export interface RowCallDeps {
@@ -193,18 +193,6 @@ function headersOf(names: HeaderNames, { caller, batchId }: RowsOf): Record<stri
   }
   headers[name] = JSON.stringify({ ...given, _batch: batchId });
   return headers;
-}
-
-/** @throws GatewayError unauthenticated when the key does not count any more */
-function principalOf(keys: KeyRing, organisationId: string, { keyId, token }: BatchCaller): Principal {
-  if (token !== undefined) {
-    const { scopes, ...rest } = token as unknown as Omit<Principal, 'scopes'> & { scopes: string[] };
-    return { ...rest, scopes: new Set(scopes) };
-  }
-  const record = keys.replica.get(organisationId, keyId);
-  if (record === undefined || (record.expiresAt !== undefined && record.expiresAt <= Date.now()))
-    throw fail('unauthenticated', 'the API key that made the batch does not count any more');
-  return record.principal;
 }
 
 /** Longest answer of a row: it is joined, encrypted and written as one piece. */

@@ -15,6 +15,7 @@ import { promptRuns } from '../inference/prompts.ts';
 import type { TurnPort } from '../inference/realtime/turns.ts';
 import { BackgroundRuns } from '../inference/responses/background-runs.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
+import { RunRecords } from '../inference/responses/run-records.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import { implement } from '../rpc/implement.ts';
 import { applying } from '../rpc/interceptors/limits.ts';
@@ -35,14 +36,7 @@ export function openServices(rooms: Rooms) {
   const runs = promptRuns(opened.pipeline, { book, messageRules });
   const { auditLog, directory } = rooms.identity;
   const audit = { documents: stores.documents, directory, flush: auditLog.flush, now: Date.now };
-  const keptResponses = new KeptResponses({
-    values: stores.store.kept,
-    secret: stores.hashSecret,
-    keptMs: rooms.settings.responseDays * 86_400_000,
-    now: Date.now,
-    onTrouble: (error) => rooms.log.warn({ err: error }, 'a response could not be kept'),
-  });
-  const backgroundRuns = new BackgroundRuns(keptResponses, isAlone(rooms.settings));
+  const { keptResponses, backgroundRuns } = openResponses(rooms);
   const files = openFiles(rooms);
   const settling = openSettling(rooms);
   const copies = new ProviderCopies(opened.pipeline, files, settling.notes);
@@ -86,6 +80,21 @@ export function openServices(rooms: Rooms) {
     files,
     backgroundRuns,
   };
+}
+
+function openResponses({ settings, stores, log }: Rooms) {
+  const values = stores.store.kept;
+  const times = { keptMs: settings.responseDays * 86_400_000, now: Date.now };
+  const onTrouble = (error: unknown): void => log.warn({ err: error }, 'a response could not be kept');
+  const kept = new KeptResponses({ values, secret: stores.hashSecret, ...times, onTrouble });
+  const backgroundRuns = new BackgroundRuns({
+    kept,
+    records: new RunRecords({ values, ...times }),
+    alone: isAlone(settings),
+    now: Date.now,
+    onTrouble,
+  });
+  return { keptResponses: kept, backgroundRuns };
 }
 
 /** No other process has the store. */

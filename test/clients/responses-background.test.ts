@@ -1,7 +1,5 @@
 // Responses in the background and their events again, with the openai npm SDK: made by the gateway for providers that
 // have no such thing, read while they are made, stopped, and truthful after a kill.
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import OpenAI from 'openai';
 import { startChild, tempDir } from '../edge/child.ts';
@@ -9,53 +7,10 @@ import { eventually } from '../support/eventually.ts';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { limitsClient } from '../support/limits-client.ts';
+import { type PatientProvider, startPatientProvider } from '../support/patient-provider.ts';
 
 type Json = Record<string, unknown>;
 type Event = OpenAI.Responses.ResponseStreamEvent;
-
-/** A provider of chat that goes on when it is told to. */
-interface Patient {
-  readonly origin: string;
-  /** Answers under way. */
-  readonly open: http.ServerResponse[];
-  say(text: string): void;
-  end(): void;
-  close(): void;
-}
-
-async function startPatient(): Promise<Patient> {
-  const open: http.ServerResponse[] = [];
-  const server = http.createServer((req, res) => {
-    req.resume();
-    req.on('end', () => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.flushHeaders();
-      open.push(res);
-      res.on('close', () => void open.splice(open.indexOf(res), 1));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const chunk = (more: Json): string =>
-    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o', choices: [], ...more })}\n\n`;
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    open,
-    say(content) {
-      for (const res of open) res.write(chunk({ choices: [{ index: 0, delta: { content } }] }));
-    },
-    end() {
-      const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
-      for (const res of [...open])
-        res.end(
-          `${chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}${chunk({ usage })}data: [DONE]\n\n`,
-        );
-    },
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
 
 let gateway: TestGateway;
 let provider: FakeProvider;
@@ -80,8 +35,8 @@ function client(host: string, wire = 'openai-compatible', origin = gateway.origi
   });
 }
 
-async function patient(t: ExecutionContext): Promise<Patient> {
-  const made = await startPatient();
+async function patient(t: ExecutionContext): Promise<PatientProvider> {
+  const made = await startPatientProvider();
   t.teardown(() => made.close());
   return made;
 }

@@ -58,6 +58,43 @@ export function keptValuesContract(test: TestFn, store: () => Promise<KeptValues
     t.deepEqual(found, keys);
   });
 
+  test('kept values: a list meets those of its prefix alone', async (t) => {
+    const kept = await store();
+    const prefix = `list/${randomUUID()}/`;
+    const keys = [`${prefix}a`, `${prefix}b/c`, `${prefix}\uffff`];
+    for (const key of [...keys, prefix.slice(0, -1), `${prefix.slice(0, -1)}0`, `lisu/${randomUUID()}`])
+      await kept.put(key, bytes(key), 9e12);
+    const first = await kept.list(prefix, prefix);
+    t.deepEqual(
+      first.map(({ key, value }) => [key, text(value)]),
+      keys.map((key) => [key, key]),
+    );
+    t.deepEqual(
+      (await kept.list(prefix, keys[0]!)).map(({ key }) => key),
+      keys.slice(1),
+    );
+    t.deepEqual(await kept.list(prefix, keys[2]!), []);
+  });
+
+  test('kept values: one is replaced only where it is as the writer knows it', async (t) => {
+    const kept = await store();
+    const key = randomUUID();
+    t.false(await kept.replace(key, bytes('one'), bytes('two'), 9e12));
+    t.is(await kept.get(key, 0), undefined);
+    await kept.put(key, bytes('one'), 1_000);
+    t.false(await kept.replace(key, bytes('on'), bytes('two'), 9e12));
+    t.is(text(await kept.get(key, 0)), 'one');
+    t.true(await kept.replace(key, bytes('one'), bytes('one'), 1_000));
+    t.true(await kept.replace(key, bytes('one'), bytes('two'), 2_000));
+    t.is(text(await kept.get(key, 1_999)), 'two');
+    t.is(await kept.get(key, 2_000), undefined);
+    const races = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => kept.replace(key, bytes('two'), bytes(`by ${i}`), 9e12)),
+    );
+    t.is(races.filter(Boolean).length, 1);
+    t.is(text(await kept.get(key, 0)), `by ${races.indexOf(true)}`);
+  });
+
   test('kept values: megabytes come back whole', async (t) => {
     const kept = await store();
     const key = randomUUID();

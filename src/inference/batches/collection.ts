@@ -1,4 +1,5 @@
 // Batches that the gateway runs, as they are stored.
+import type { KeptCaller } from '../../call/kept-caller.ts';
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
 import { providerBatches } from './provider-collection.ts';
 
@@ -21,15 +22,6 @@ export interface BatchFault {
   readonly line?: number;
 }
 
-/** Who made it, and with which headers: its rows are that caller's calls. */
-export interface BatchCaller {
-  readonly keyId: string;
-  /** Of a token, whose key cannot be looked up; JSON of the principal. */
-  readonly token?: JsonObject;
-  readonly providerCredential?: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** A batch. Times are Unix milliseconds. */
 export interface BatchBody {
   readonly endpoint: string;
@@ -42,7 +34,8 @@ export interface BatchBody {
   readonly outputFileId?: string;
   readonly errorFileId?: string;
   readonly outputExpiresMs?: number;
-  readonly caller: BatchCaller;
+  /** Its rows are this caller's calls. */
+  readonly caller: KeptCaller;
   readonly lease?: { readonly owner: string; readonly until: number };
   readonly expiresAt: number;
   readonly inProgressAt?: number;

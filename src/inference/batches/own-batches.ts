@@ -6,6 +6,7 @@ import {
   type CreateBatchRequest,
 } from '../../../gen/gateway/inference/v2/batches_pb.ts';
 import type { Call } from '../../call/call.ts';
+import { callerOf } from '../../call/kept-caller.ts';
 import { fail, GatewayError, invalidField } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type { JsonObject } from '../../store/collection.ts';
@@ -15,7 +16,7 @@ import { seconds } from '../files/message.ts';
 import type { FileOwner, OwnFiles } from '../files/own-files.ts';
 import { ownerOf } from '../files/owner.ts';
 import { fileNotFound } from '../files/provider-copies.ts';
-import { type BatchBody, type BatchCaller, batches, isOpen, OWN_BATCH } from './collection.ts';
+import { type BatchBody, batches, isOpen, OWN_BATCH } from './collection.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
 export type OwnBatch = Document<BatchBody>;
@@ -101,27 +102,6 @@ export function batchNotFound(id: string): GatewayError {
   return fail('not_found', `batch_id: there is no batch ${id.slice(0, 100)} in this workspace`, {
     param: 'batch_id',
   });
-}
-
-/** Headers of a connection, a body, or a credential: none of a row's. */
-const LEFT =
-  /^(?:authorization|x-api-key|cookie|host|connection|expect|te|trailer|upgrade|keep-alive|transfer-encoding|accept.*|content-.*|user-agent|proxy-.*|:.*)$/;
-
-function callerOf({ headers, principal, providerCredential }: Call): BatchCaller {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers.raw)) {
-    if (value === undefined || LEFT.test(name) || headers.names.of('api-key').includes(name)) continue;
-    kept[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  const { scopes, ...rest } = principal!;
-  return {
-    keyId: rest.keyId,
-    headers: kept,
-    ...(providerCredential === undefined ? {} : { providerCredential }),
-    ...(rest.token === undefined
-      ? {}
-      : { token: JSON.parse(JSON.stringify({ ...rest, scopes: [...scopes] })) as JsonObject }),
-  };
 }
 
 /** The batch as callers see it. */

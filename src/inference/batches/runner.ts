@@ -1,12 +1,13 @@
 // Runs the gateway's own batches in the background: one instance runs each, and another takes over when it is gone.
 import { randomUUID } from 'node:crypto';
+import type { KeptCaller } from '../../call/kept-caller.ts';
 import { GatewayError } from '../../lib/errors.ts';
 import { settledWithin } from '../../lib/settled-within.ts';
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { followWork, type Turns } from '../../store/follow-work.ts';
 import type { FileOwner, OwnFiles, WrittenFile } from '../files/own-files.ts';
-import { type BatchBody, type BatchCaller, batches, isOpen } from './collection.ts';
+import { type BatchBody, batches, isOpen } from './collection.ts';
 import { linesOf } from './lines.ts';
 import type { OwnBatch } from './own-batches.ts';
 import { type BatchRow, RowReader } from './rows.ts';
@@ -17,7 +18,7 @@ export interface RowsOf {
   readonly owner: FileOwner;
   readonly batchId: string;
   readonly endpoint: string;
-  readonly caller: BatchCaller;
+  readonly caller: KeptCaller;
   readonly signal: AbortSignal;
 }
 

@@ -3,9 +3,9 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import {
   type CreateResponseRequest,
   CreateResponseRequestSchema,
-  type ResponseEvent,
 } from '../../../gen/gateway/inference/v2/responses_pb.ts';
 import type { Call } from '../../call/call.ts';
+import { callerOf } from '../../call/kept-caller.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { randomId } from '../../lib/random-id.ts';
 import { responseHead } from '../../providers/forms/responses/head.ts';
@@ -13,8 +13,10 @@ import { has } from '../../providers/offered.ts';
 import { codec } from '../../rest/codec.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { planOf } from '../plan/select.ts';
-import type { BackgroundRuns, Run } from './background-runs.ts';
+import type { Run } from './background-run.ts';
+import type { BackgroundRuns } from './background-runs.ts';
 import { withIds } from './item-ids.ts';
+import { makerOf } from './made-by.ts';
 import { ownerOf, plainItems, type Resolved } from './resolve.ts';
 
 /** Whether a provider of the call's plan has no responses in the background: then the gateway makes this one. */
@@ -39,34 +41,32 @@ export async function isOwn(
   return false;
 }
 
-/** Starts the response. @param events makes the response @throws GatewayError overloaded, store_unavailable, body_too_large */
+/** Starts the response. @throws GatewayError overloaded, store_unavailable, body_too_large */
 export function begun(
   runs: BackgroundRuns,
   call: Call,
   { request, before }: Resolved<CreateResponseRequest>,
   previous: string | undefined,
-  events: () => Promise<AsyncIterable<ResponseEvent>>,
 ): Promise<Run> {
   const id = `resp_${randomId().replaceAll('-', '')}`;
   const told = { ...request, input: undefined };
   const head = codec.encode(CreateResponseRequestSchema, told) as JsonObject;
-  const queued: JsonObject = {
+  const response: JsonObject = {
     ...responseHead(head, id, Math.floor(Date.now() / 1000)),
     status: 'queued',
     background: true,
     previous_response_id: previous ?? null,
   };
   const own = withIds(plainItems(request.input).slice(before.length), id);
-  return runs.begin({
-    id,
-    owner: ownerOf(call),
-    call,
-    queued,
-    input: { input: [...before, ...own], before: before.length },
-    events,
-    made() {
-      const { provider, virtualKey, model } = call.record;
-      return { provider, model, ...(virtualKey === undefined ? {} : { slug: virtualKey }) };
+  const { stream: _, stream_options: __, ...again } = head;
+  return runs.begin(
+    {
+      id,
+      owner: ownerOf(call),
+      response,
+      input: { input: [...before, ...own], before: before.length },
+      made: makerOf(call),
     },
-  });
+    { request: again, caller: callerOf(call), traceId: call.traceId },
+  );
 }

@@ -16,6 +16,7 @@ import { MAX_KEPT_BYTES } from '../../store/kept-values.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { withIds } from './item-ids.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
+import { makerOf } from './made-by.ts';
 import { ownerOf, plainItems, type Resolved } from './resolve.ts';
 
 /** Keeps the response of a call, where its request wants that. */
@@ -56,7 +57,7 @@ export class Keeper {
 
   /** Notes who made it. */
   async note(id: string): Promise<void> {
-    await this.#kept.put(ownerOf(this.#call), id, this.#made());
+    await this.#kept.put(ownerOf(this.#call), id, makerOf(this.#call));
   }
 
   /** Keeps an answer that came whole. */
@@ -80,13 +81,8 @@ export class Keeper {
     const owner = ownerOf(this.#call);
     if (this.isAsked) {
       if (events.length > 0) await this.#kept.putEvents(owner, id, 0, events);
-      await this.#kept.put(owner, id, { ...this.#made(), whole });
-    } else remember(this.#call.earlier, id, { ...this.#made(), whole });
-  }
-
-  #made(): KeptResponse {
-    const { provider, virtualKey, model } = this.#call.record;
-    return { provider, model, ...(virtualKey === undefined ? {} : { slug: virtualKey }) };
+      await this.#kept.put(owner, id, { ...makerOf(this.#call), whole });
+    } else remember(this.#call.earlier, id, { ...makerOf(this.#call), whole });
   }
 }
 

@@ -1,14 +1,17 @@
 // The events of a kept response again: those that it was told by, from any of them on, and of one that is being made the
 // further ones as they come, whichever process makes it.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { ResponseEvent } from '../../../gen/gateway/inference/v2/responses_pb.ts';
 import type { Call } from '../../call/call.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import { eventsOf } from '../../providers/forms/responses/events-of.ts';
 import { messageOf } from '../../providers/forms/responses/form.ts';
 import { eventMessage } from '../../providers/forms/responses/pieces.ts';
 import { codec } from '../../rest/codec.ts';
-import { type BackgroundRuns, isOver } from './background-runs.ts';
+import { isOver } from './background-run.ts';
+import type { BackgroundRuns } from './background-runs.ts';
 import { numberOf } from './event-log.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 import { ownerOf } from './resolve.ts';
@@ -34,10 +37,28 @@ export async function* keptEvents(
   const run = deps.runs.get(ownerOf(call), id);
   const texts = run === undefined ? storedTexts(deps, call, id, found) : run.log.read();
   let at = -1;
+  let end: string | undefined;
   for await (const text of texts) {
     at = numberOf(text) ?? at + 1;
     if (after === undefined || at > after) yield eventMessage(codec, JSON.parse(text));
+    else if (END.test(text)) end = text;
   }
+  if (run?.isGone === true) throw goesOn(id);
+  if (end === undefined || after === undefined || !(await isCut(deps, call, id))) return;
+  yield eventMessage(codec, { ...(JSON.parse(end) as JsonObject), sequence_number: after + 1 });
+}
+
+/** Whether events may have been told that have the numbers of others now. */
+async function isCut({ kept }: KeptEventsDeps, call: Call, id: string): Promise<boolean> {
+  return (await kept.get(ownerOf(call), id))?.whole?.isCut === true;
+}
+
+/** What ends a stream whose response another process makes from now on. */
+export function goesOn(id: string): GatewayError {
+  return fail(
+    'overloaded',
+    `the gateway stops here, and the response goes on: read it with GET /responses/${id}?stream=true&starting_after= and the last sequence number`,
+  );
 }
 
 async function* storedTexts(

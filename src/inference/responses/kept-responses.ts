@@ -4,8 +4,9 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { Principal } from '../../call/principal.ts';
+import type { KeptCaller } from '../../call/kept-caller.ts';
 import { type KeptValues, MAX_KEPT_BYTES } from '../../store/kept-values.ts';
+import type { Owner } from './run-records.ts';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -30,6 +31,16 @@ export interface KeptWhole {
   /** How many of them came with the responses before it. */
   readonly before: number;
   readonly response: JsonObject;
+  /** The process that made it ended: events with higher numbers may have been told than are kept. */
+  readonly isCut?: boolean;
+}
+
+/** What a response in the background is made from, until it is over. */
+export interface KeptRequest {
+  /** Without its input, which the response has. */
+  readonly request: JsonObject;
+  readonly caller: KeptCaller;
+  readonly traceId: string;
 }
 
 /** What storing responses needs. */
@@ -42,8 +53,6 @@ export interface KeptResponsesDeps {
   readonly now: () => number;
   readonly onTrouble: (error: unknown) => void;
 }
-
-type Owner = Pick<Principal, 'organisationId' | 'workspaceId'>;
 
 /** The responses of all workspaces. */
 export class KeptResponses {
@@ -98,40 +107,65 @@ export class KeptResponses {
 
   /** A part of the events that a response was told by, from 0. Events that cannot be kept are told of. */
   async putEvents(owner: Owner, id: string, part: number, events: readonly string[]): Promise<void> {
-    const { values, now, keptMs, onTrouble } = this.#deps;
-    const place = partOf(owner, id, `events/${part}`);
     try {
-      const sealed = this.#seal(place, await packed(JSON.stringify(events)));
-      if (sealed.length <= MAX_KEPT_BYTES) await values.put(place, sealed, now() + keptMs);
+      await this.mustPutEvents(owner, id, part, events);
     } catch (error) {
-      onTrouble(error);
+      this.#deps.onTrouble(error);
     }
+  }
+
+  /** As `putEvents` does. @throws GatewayError store_unavailable */
+  async mustPutEvents(owner: Owner, id: string, part: number, events: readonly string[]): Promise<void> {
+    await this.#putPart(owner, id, `events/${part}`, events);
+  }
+
+  /** False: it is too long. @throws GatewayError store_unavailable */
+  putRequest(owner: Owner, id: string, request: KeptRequest): Promise<boolean> {
+    return this.#putPart(owner, id, 'request', request);
+  }
+
+  /** @throws GatewayError store_unavailable */
+  async requestOf(owner: Owner, id: string): Promise<KeptRequest | undefined> {
+    return (await this.#part(owner, id, 'request')) as KeptRequest | undefined;
+  }
+
+  /** The response is over: what it was made from is kept no longer. @throws GatewayError store_unavailable */
+  async endRun(owner: Owner, id: string): Promise<void> {
+    await this.#deps.values.remove(partOf(owner, id, 'request'));
+    await this.#deps.values.remove(partOf(owner, id, 'stop'));
+  }
+
+  async #putPart(owner: Owner, id: string, name: string, content: object): Promise<boolean> {
+    const { values, now, keptMs } = this.#deps;
+    const place = partOf(owner, id, name);
+    const sealed = this.#seal(place, await packed(JSON.stringify(content)));
+    if (sealed.length > MAX_KEPT_BYTES) return false;
+    await values.put(place, sealed, now() + keptMs);
+    return true;
+  }
+
+  async #part(owner: Owner, id: string, name: string): Promise<unknown> {
+    const { values, now } = this.#deps;
+    const place = partOf(owner, id, name);
+    const sealed = await values.get(place, now());
+    return sealed && JSON.parse(await unpacked(this.#open(place, sealed)));
   }
 
   /** Undefined: there is no such part. @throws GatewayError store_unavailable */
   async events(owner: Owner, id: string, part: number): Promise<readonly string[] | undefined> {
-    const { values, now } = this.#deps;
-    const place = partOf(owner, id, `events/${part}`);
-    const sealed = await values.get(place, now());
-    if (sealed === undefined) return undefined;
-    return JSON.parse(await unpacked(this.#open(place, sealed))) as string[];
+    return (await this.#part(owner, id, `events/${part}`)) as string[] | undefined;
   }
 
-  /** Marks of a response that is being made: that it is, and that it is to stop. They are over by themselves. */
-  async mark(owner: Owner, id: string, name: 'run' | 'stop', forMs: number): Promise<void> {
+  /** The mark of a response that is to stop. It expires by itself. */
+  async mark(owner: Owner, id: string, name: 'stop', forMs: number): Promise<void> {
     const { values, now } = this.#deps;
     await values.put(partOf(owner, id, name), MARK, now() + forMs);
   }
 
   /** @throws GatewayError store_unavailable */
-  async hasMark(owner: Owner, id: string, name: 'run' | 'stop'): Promise<boolean> {
+  async hasMark(owner: Owner, id: string, name: 'stop'): Promise<boolean> {
     const { values, now } = this.#deps;
     return (await values.get(partOf(owner, id, name), now())) !== undefined;
-  }
-
-  /** @throws GatewayError store_unavailable */
-  async unmark(owner: Owner, id: string, name: 'run' | 'stop'): Promise<void> {
-    await this.#deps.values.remove(partOf(owner, id, name));
   }
 
   get now(): number {

@@ -1,4 +1,5 @@
 // A response is read, followed and deleted where it was made: of a plan's targets only that one is called.
+import type { Call } from '../../call/call.ts';
 import { fail } from '../../lib/errors.ts';
 import { type TargetPlan, wholePlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/routing.ts';
@@ -23,4 +24,9 @@ export function routedTo(maker: Maker, routing: Routing): Routing {
 function isMaker({ provider, slug }: TargetPlan, maker: Maker): boolean {
   if (maker.slug !== undefined) return slug === maker.slug;
   return slug === undefined && (provider === undefined || provider.id === maker.provider);
+}
+
+/** Who answers a call, as its record says. */
+export function makerOf({ record: { provider, virtualKey, model } }: Call): Omit<KeptResponse, 'whole'> {
+  return { provider, model, ...(virtualKey === undefined ? {} : { slug: virtualKey }) };
 }

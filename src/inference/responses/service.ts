@@ -1,5 +1,5 @@
 // Responses: native where the provider publishes them, else over its chat; what providers do not keep is kept here.
-import type { JsonObject } from '@bufbuild/protobuf';
+import type { JsonObject, Message } from '@bufbuild/protobuf';
 import type {
   CancelResponseRequest,
   CompactResponseRequest,
@@ -26,10 +26,11 @@ import { codec } from '../../rest/codec.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Narrowed, runStream, runWhole } from '../pipeline/run.ts';
 import { begun, isOwn } from './background.ts';
-import { type BackgroundRuns, isOver, type Run } from './background-runs.ts';
+import { isOver, type Run } from './background-run.ts';
+import type { BackgroundRuns } from './background-runs.ts';
 import { inputItems } from './input-items.ts';
 import { Keeper } from './keep.ts';
-import { keptEvents } from './kept-events.ts';
+import { goesOn, keptEvents } from './kept-events.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 import { routedTo } from './made-by.ts';
 import { keptOf, ownerOf, type Resolved, resolved } from './resolve.ts';
@@ -54,30 +55,43 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
   const streamed = ({ request, made }: Resolved<CreateResponseRequest>, call: Call) =>
     runStream(pipeline, call, 'responses', request, request.model, wayTo(made));
 
-  /** One that the gateway makes in the background: its call is answered at once. */
-  const inBackground = (plain: Resolved<CreateResponseRequest>, call: Call, previous: string | undefined) => {
+  /** The events of one that the gateway makes in the background. */
+  const made = (plain: Resolved<CreateResponseRequest>, call: Call) => {
     const request = { ...plain.request, background: undefined, stream: true };
-    return begun(runs, call, plain, previous, () => streamed({ ...plain, request }, call));
+    return () => streamed({ ...plain, request }, call);
+  };
+
+  /** Its call is answered at once. */
+  const inBackground = async <Answer extends Message>(
+    plain: Resolved<CreateResponseRequest>,
+    call: Call,
+    previous: string | undefined,
+    answerOf: (run: Run) => Answer | AsyncIterable<Answer>,
+  ): Promise<Run> => {
+    const run = await begun(runs, call, plain, previous);
+    call.detach?.(answerOf(run));
+    await runs.finish(run, call, made(plain, call));
+    return run;
   };
 
   return {
     async createResponse(request: CreateResponseRequest, call: Call): Promise<ModelResponse> {
       checkResponse(request);
       const plain = await resolved(kept, call, request);
-      if (call.detach !== undefined && (await isOwn(pipeline, call, request))) {
-        const run = await inBackground(plain, call, request.previousResponseId);
-        call.detach(messageOf(codec, run.response));
-        await runs.finish(run);
-        return messageOf(codec, run.response);
+      const again = runs.runOf(call);
+      if (again !== undefined) {
+        await again.make(call, made(plain, call));
+        return asMessage(again);
       }
-      const { made } = plain;
+      if (call.detach !== undefined && (await isOwn(pipeline, call, request)))
+        return asMessage(await inBackground(plain, call, request.previousResponseId, asMessage));
       const answer = await runWhole(
         pipeline,
         call,
         'responses',
         plain.request,
         plain.request.model,
-        wayTo(made),
+        wayTo(plain.made),
       );
       const keeper = new Keeper(kept, pipeline, call, plain);
       const told = plain.before.length === 0 ? answer : following(answer, request.previousResponseId ?? '');
@@ -88,12 +102,8 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
     async streamResponse(request: CreateResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
       checkResponse(request);
       const plain = await resolved(kept, call, request);
-      if (call.detach !== undefined && (await isOwn(pipeline, call, request))) {
-        const run = await inBackground(plain, call, request.previousResponseId);
-        call.detach(asEvents(run));
-        await runs.finish(run);
-        return asEvents(run);
-      }
+      if (call.detach !== undefined && (await isOwn(pipeline, call, request)))
+        return asEvents(await inBackground(plain, call, request.previousResponseId, asEvents));
       const events = await streamed(plain, call);
       const previous = plain.before.length === 0 ? undefined : request.previousResponseId;
       return toldEvents(events, new Keeper(kept, pipeline, call, plain), previous);
@@ -186,8 +196,14 @@ function modelAt(made: KeptResponse | undefined): string | undefined {
   return made?.slug === undefined ? undefined : `@${made.slug}/${made.model}`;
 }
 
-async function* asEvents({ log }: Run): AsyncGenerator<ResponseEvent, void> {
-  for await (const text of log.read()) yield eventMessage(codec, JSON.parse(text) as JsonObject);
+function asMessage(run: Run): ModelResponse {
+  return messageOf(codec, run.response);
+}
+
+/** @throws GatewayError overloaded when this process does not make it any more */
+async function* asEvents(run: Run): AsyncGenerator<ResponseEvent, void> {
+  for await (const text of run.log.read()) yield eventMessage(codec, JSON.parse(text) as JsonObject);
+  if (run.isGone) throw goesOn(run.of.id);
 }
 
 function following(answer: ModelResponse, previous: string): ModelResponse {

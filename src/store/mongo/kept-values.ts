@@ -1,6 +1,6 @@
 // Kept values in MongoDB: a document each, deleted by the sweep.
 import mongoose from 'mongoose';
-import { KEPT_PAGE, type KeptValues } from '../kept-values.ts';
+import { KEPT_PAGE, type KeptRow, type KeptValues, LIST_PAGE } from '../kept-values.ts';
 import type { Calls } from './calls.ts';
 import { MAJORITY } from './transaction.ts';
 
@@ -33,6 +33,16 @@ export function mongoKeptValues(connection: mongoose.Connection, calls: Calls): 
       );
       return kept === null ? undefined : bytesOf(kept);
     },
+    async replace(key, before, value, expiresAt) {
+      const { matchedCount } = await calls.run(() =>
+        collection().updateOne(
+          { _id: key, value: new mongoose.mongo.Binary(before) },
+          { $set: { value: new mongoose.mongo.Binary(value), expiresAt } },
+          { writeConcern: MAJORITY },
+        ),
+      );
+      return matchedCount > 0;
+    },
     async remove(key) {
       const { deletedCount } = await calls.run(() =>
         collection().deleteOne({ _id: key }, { writeConcern: MAJORITY }),
@@ -47,7 +57,17 @@ export function mongoKeptValues(connection: mongoose.Connection, calls: Calls): 
           .limit(KEPT_PAGE)
           .toArray(),
       );
-      return rows.map((row) => ({ key: row._id, expiresAt: row.expiresAt, value: bytesOf(row) }));
+      return rows.map(rowOf);
+    },
+    async list(prefix, after) {
+      const rows = await calls.run((deadline) =>
+        collection()
+          .find({ _id: { $gt: after, $lt: `${prefix}\u{10ffff}` } }, { maxTimeMS: deadline.remaining() })
+          .sort({ _id: 1 })
+          .limit(LIST_PAGE)
+          .toArray(),
+      );
+      return rows.map(rowOf);
     },
     sweep: (now) =>
       calls.run(async (deadline) => {
@@ -62,6 +82,10 @@ export function mongoKeptValues(connection: mongoose.Connection, calls: Calls): 
         return (await collection().deleteMany({ _id: { $in: ids }, expiresAt: { $lte: now } })).deletedCount;
       }),
   };
+}
+
+function rowOf(row: Kept): KeptRow {
+  return { key: row._id, expiresAt: row.expiresAt, value: bytesOf(row) };
 }
 
 function bytesOf({ value }: Kept): Uint8Array {

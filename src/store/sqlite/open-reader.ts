@@ -56,6 +56,8 @@ export function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return kept.get(call.key, call.now);
       case 'scanKept':
         return kept.scan(call.after);
+      case 'listKept':
+        return kept.list(call.prefix, call.after);
       case 'ping':
         return ping.get() === undefined ? null : 1;
       case 'close':

@@ -112,6 +112,14 @@ export type WriterCall =
   | { readonly kind: 'feedback'; readonly rows: readonly FeedbackRow[]; readonly onlyMissing: boolean }
   | { readonly kind: 'updateFeedback'; readonly update: FeedbackUpdate }
   | { readonly kind: 'keep'; readonly key: string; readonly value: Uint8Array; readonly expiresAt: number }
+  /** Answers whether `before` was what is kept. */
+  | {
+      readonly kind: 'replaceKept';
+      readonly key: string;
+      readonly before: Uint8Array;
+      readonly value: Uint8Array;
+      readonly expiresAt: number;
+    }
   | { readonly kind: 'dropKept'; readonly key: string }
   | { readonly kind: 'sweepKept'; readonly now: number }
   /** Answers what the reader would (see on-demand-reader.ts). */
@@ -173,6 +181,7 @@ export type ReaderCall =
     }
   | { readonly kind: 'kept'; readonly key: string; readonly now: number }
   | { readonly kind: 'scanKept'; readonly after: string }
+  | { readonly kind: 'listKept'; readonly prefix: string; readonly after: string }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 

@@ -83,6 +83,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
         return feedback.update(call.update);
       case 'keep':
         return kept.keep(call.key, call.value, call.expiresAt);
+      case 'replaceKept':
+        return kept.replace(call.key, call.before, call.value, call.expiresAt);
       case 'dropKept':
         return kept.drop(call.key);
       case 'sweepKept':
