@@ -1,11 +1,12 @@
 // Bodies of calls, stored after the answer: taken by reference on the hot path, made into text and stored in batches.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallBodies, WireMessage } from '../call/bodies.ts';
 import type { RequestRecord } from '../call/record.ts';
-import { toolSecrets, withoutToolSecrets } from '../lib/tool-secrets.ts';
+import { Turns } from '../lib/turns.ts';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';
-import { maskedText, SHORTEST_SECRET } from './masked-text.ts';
+import { maskedRecord } from './masked-record.ts';
 
 /** Where they go. */
 export interface BodyLogDeps {
@@ -20,6 +21,14 @@ interface Waiting {
   readonly entry: RequestRecord;
   readonly bodies: CallBodies;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly size: number;
+}
+
+interface Read {
+  /** Undefined where nothing could be read. */
+  readonly record: BodiesRecord | undefined;
+  /** What is masked in it before it is stored; undefined: it is as it may be stored. */
+  readonly secrets: readonly string[] | undefined;
   readonly size: number;
 }
 
@@ -41,11 +50,12 @@ export class BodyLog {
   /** Bodies not read yet: kept only for the rest of the event loop's turn, because they retain a lot of memory. */
   #waiting: Waiting[] = [];
   #reading = false;
-  /** Read, and not stored yet; undefined where nothing could be read. */
-  #read: { readonly record: BodiesRecord | undefined; readonly size: number }[] = [];
+  /** Read, and not stored yet. */
+  #read: Read[] = [];
   #buffered = 0;
   #dropped = 0;
   #pumping: Promise<void> | undefined;
+  readonly #turns = new Turns();
   /** Calls taken, and how many of them were stored or dropped, since the start. */
   #taken = 0;
   #done = 0;
@@ -88,7 +98,7 @@ export class BodyLog {
     }
     this.#buffered += size;
     this.#taken++;
-    this.#read.push({ record, size });
+    this.#read.push({ record, secrets: undefined, size });
     return true;
   }
 
@@ -109,7 +119,7 @@ export class BodyLog {
     for (const waiting of this.#waiting) {
       if (size > SLICE) break;
       const record = this.#recordOf(waiting);
-      this.#read.push({ record, size: waiting.size });
+      this.#read.push({ record, secrets: waiting.bodies.secrets?.() ?? [], size: waiting.size });
       size += record === undefined ? 0 : textLength(record);
       count++;
     }
@@ -142,10 +152,11 @@ export class BodyLog {
       let taken = 0;
       let size = 0;
       let freed = 0;
-      for (const { record, size: held } of this.#read) {
+      for (const read of this.#read) {
         if (taken === BATCH || size > BATCH_SIZE) break;
         taken++;
-        freed += held;
+        freed += read.size;
+        const record = await this.#masked(read);
         if (record === undefined) continue;
         batch.push(record);
         size += textLength(record);
@@ -167,76 +178,30 @@ export class BodyLog {
   /** Undefined for what cannot be written: it must not stand in the way of the rest. */
   #recordOf(waiting: Waiting): BodiesRecord | undefined {
     try {
-      return recordOf(waiting);
+      return plainRecord(waiting);
     } catch (error) {
       this.#dropped++;
       this.#deps.onTrouble(error, 1);
       return undefined;
     }
   }
-}
 
-/** The record with secrets masked in every text of it: providers repeat what they were sent. */
-function recordOf(waiting: Waiting): BodiesRecord {
-  const plain = plainRecord(waiting);
-  const forTools = [plain.request.body, plain.transformedRequest?.body].flatMap((text = '') =>
-    toolSecrets(text),
-  );
-  const secrets = [...(waiting.bodies.secrets?.() ?? []), ...forTools, ...forTools.map(escaped)].filter(
-    ({ length }) => length >= SHORTEST_SECRET,
-  );
-  const record = withoutTools(plain);
-  if (secrets.length === 0) return record;
-  const clean = <T extends BodyRecord | undefined>(message: T): T => {
-    if (message?.body === undefined) return message;
-    const body = cleanBody(message, message.body, secrets);
-    return body === message.body ? message : { ...message, body };
-  };
-  const { request, response, transformedRequest, originalResponse, hooks, ...rest } = record;
-  return {
-    ...rest,
-    request: clean(request),
-    response: clean(response),
-    ...(transformedRequest === undefined ? {} : { transformedRequest: clean(transformedRequest) }),
-    ...(originalResponse === undefined ? {} : { originalResponse: clean(originalResponse) }),
-    ...(hooks === undefined ? {} : { hooks: maskedText(hooks, secrets) }),
-  };
-}
-
-/** The requests without what they hand to tool servers, also where it is shorter than a secret that is looked for. */
-function withoutTools(record: BodiesRecord): BodiesRecord {
-  const clean = <T extends BodyRecord>(message: T): T => {
-    if (message.body === undefined || message.base64) return message;
-    const body = withoutToolSecrets(message.body);
-    return body === message.body ? message : { ...message, body };
-  };
-  const { request, transformedRequest } = record;
-  return {
-    ...record,
-    request: clean(request),
-    ...(transformedRequest === undefined ? {} : { transformedRequest: clean(transformedRequest) }),
-  };
-}
-
-/** As it stands within a JSON text. */
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-function cleanBody({ base64, truncated }: BodyRecord, body: string, secrets: readonly string[]): string {
-  const text = base64 ? Buffer.from(body, 'base64').toString('latin1') : body;
-  const clean = maskedText(text, secrets);
-  const cut = truncated === undefined ? clean : withoutBegun(clean, secrets);
-  if (cut === text) return body;
-  return base64 ? Buffer.from(cut, 'latin1').toString('base64') : cut;
-}
-
-/** A text that was cut, without the begin of a secret at its end. */
-function withoutBegun(text: string, secrets: readonly string[]): string {
-  for (const secret of secrets)
-    for (let length = secret.length - 1; length >= SHORTEST_SECRET; length--)
-      if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
-  return text;
+  /** As it is stored; long texts are looked through in turns of the event loop. */
+  async #masked({ record, secrets }: Read): Promise<BodiesRecord | undefined> {
+    if (record === undefined || secrets === undefined) return record;
+    try {
+      const pause = this.#turns.step(textLength(record));
+      if (pause !== undefined) await pause;
+      const steps = maskedRecord(record, secrets);
+      let step = steps.next();
+      for (; !step.done; step = steps.next()) await nextTurn();
+      return step.value;
+    } catch (error) {
+      this.#dropped++;
+      this.#deps.onTrouble(error, 1);
+      return undefined;
+    }
+  }
 }
 
 function plainRecord({ entry, bodies, headers }: Waiting): BodiesRecord {

@@ -69,13 +69,13 @@ function openValue(value: string): string {
 
 /** An address without credentials in it. */
 export function loggedUrl(url: string): string {
-  return withoutUser(url).replaceAll(PAIR, (pair, sign: string, name: string) =>
-    SECRET.test(plainName(name)) ? `${sign}${name}=${MASK}` : pair,
+  return withoutUser(url).replaceAll(PAIR, (pair, sign: string, name: string, value?: string) =>
+    value !== undefined && SECRET.test(plainName(name)) ? `${sign}${name}=${MASK}` : pair,
   );
 }
 
-/** A member of a query or of the fragment after "#". */
-const PAIR = /([?&#])([^=&#]*)=[^&#]*/g;
+/** A member of a query or of the fragment after "#"; one without a value is passed over, so that each sign is read once. */
+const PAIR = /([?&#])([^=&#]*)(=[^&#]*)?/g;
 
 /** Names may be written with percent signs. */
 function plainName(name: string): string {

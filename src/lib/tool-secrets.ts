@@ -16,11 +16,23 @@ const CREDENTIAL =
   /^(?:proxy[-_]?)?authorization(?:[-_]?token)?$|(?:^|[-_])(?:token|secret|password|passwd|credentials?|cookie|jwt|bearer)$|(?:^|[-_])(?:api|access|auth|secret|private|subscription)[-_]?key$|^(?:accesstoken|apikey|xapikey|clientsecret|authtoken|bearertoken)$/i;
 /** Headers whose values are not secret. */
 const OPEN = /^(?:accept(?:-.*)?|content-.*|user-agent|host|mcp-protocol-version|x-request-id|traceparent)$/i;
+/** The end of a name of one. Nothing here repeats without a bound: callers write these texts. */
 const HINT =
-  /"(?:authorization|headers|mcp|[a-z_-]*(?:token|secret|password|key|credentials?|cookie))[a-z_]*"/i;
-const MOST_TEXT = 1024 * 1024;
-const MOST_NODES = 50_000;
+  /(?:authorization|headers|token|secret|password|passwd|key|credentials?|cookie|jwt|bearer)[a-z_]{0,16}"/i;
+/** Longest text that is parsed. */
+export const MOST_TEXT = 1024 * 1024;
+/** Credentials of one request that are looked for in other texts. */
+const MOST_SECRETS = 256;
+/** Values that are visited in one step. */
+const STEP_VALUES = 10_000;
 export const TOOL_MASK = '***';
+
+/** A text without credentials, and those. */
+export interface Masked {
+  readonly text: string;
+  /** Each also without its scheme; undefined: there are more than can be looked for in other texts. */
+  readonly secrets: readonly string[] | undefined;
+}
 
 /** Whether a text may hold any: it is looked through once, and read no further where it does not. */
 export function mayHoldToolSecrets(text: string): boolean {
@@ -29,30 +41,36 @@ export function mayHoldToolSecrets(text: string): boolean {
 
 /**
  * The credentials in a request's JSON, each also without its scheme. Of a text that is no JSON, or longer than 1 MiB:
- * none; see `withoutToolSecrets`.
+ * none; see `withoutToolSecrets`. Undefined: there are more than can be looked for.
  */
-export function toolSecrets(text: string): readonly string[] {
-  if (text.length > MOST_TEXT || !mayHoldToolSecrets(text)) return [];
-  const found = new Set<string>();
-  visit(parsed(text), (value) => {
-    found.add(value);
-    found.add(value.replace(/^(?:bearer|basic|token)\s+/i, ''));
-    return value;
-  });
-  return [...found].filter((secret) => secret !== TOOL_MASK);
+export function toolSecrets(text: string): readonly string[] | undefined {
+  return atOnce(maskToolSecrets(text)).secrets;
 }
 
 /** A request's text without them. What cannot be parsed (a text that was cut) loses every member of such a name. */
 export function withoutToolSecrets(text: string): string {
-  if (!mayHoldToolSecrets(text)) return text;
+  return atOnce(maskToolSecrets(text)).text;
+}
+
+/** `withoutToolSecrets` and `toolSecrets` in steps of a few milliseconds. */
+export function* maskToolSecrets(text: string): Generator<void, Masked> {
+  if (!mayHoldToolSecrets(text)) return { text, secrets: [] };
   const json = text.length > MOST_TEXT ? undefined : parsed(text);
-  if (json === undefined) return text.replaceAll(MEMBER, maskMember);
+  if (json === undefined) return { text: text.replaceAll(MEMBER, maskMember), secrets: [] };
+  yield;
+  const found = new Set<string>();
   let changed = false;
-  visit(json, (value) => {
-    changed ||= value !== TOOL_MASK;
-    return TOOL_MASK;
+  yield* visit(json, (value) => {
+    if (value === TOOL_MASK) return;
+    changed = true;
+    if (found.size > MOST_SECRETS) return;
+    found.add(value);
+    found.add(value.replace(/^(?:bearer|basic|token)\s+/i, ''));
   });
-  return changed ? JSON.stringify(json) : text;
+  const secrets = found.size > MOST_SECRETS ? undefined : [...found];
+  if (!changed) return { text, secrets };
+  yield;
+  return { text: JSON.stringify(json), secrets };
 }
 
 /** A member whose value is a text, perhaps cut at the end. */
@@ -71,31 +89,56 @@ function parsed(text: string): unknown {
 }
 
 interface Place {
-  readonly value: object;
+  readonly value: Record<string, unknown> | unknown[];
   readonly inTools: boolean;
   readonly inHeaders: boolean;
 }
 
-/** Gives every credential to `change`, and puts what it answers in its place. */
-function visit(json: unknown, change: (value: string) => string): void {
+/** Tells every credential, and masks it in its place. */
+function* visit(json: unknown, tell: (value: string) => void): Generator<void> {
   if (typeof json !== 'object' || json === null) return;
-  const places: Place[] = [{ value: json, inTools: false, inHeaders: false }];
-  for (let count = 0; places.length > 0 && count < MOST_NODES; count++) {
-    const { value, inTools, inHeaders } = places.pop()!;
-    const members = value as Record<string, unknown>;
-    for (const [name, inner] of Object.entries(members)) {
-      const lower = name.toLowerCase();
+  const places: Place[] = [{ value: json as Place['value'], inTools: false, inHeaders: false }];
+  let left = STEP_VALUES;
+  for (let place = places.pop(); place !== undefined; place = places.pop()) {
+    const { value, inTools, inHeaders } = place;
+    const members = value as Record<string | number, unknown>;
+    const list = Array.isArray(value);
+    const names = list ? undefined : Object.keys(value);
+    const count = list ? value.length : names!.length;
+    for (let i = 0; i < count; i++) {
+      if (--left === 0) {
+        left = STEP_VALUES;
+        yield;
+      }
+      const name = names === undefined ? i : names[i]!;
+      const inner = members[name];
       if (typeof inner === 'string') {
-        const isSecret = inTools && (inHeaders ? !OPEN.test(name) : CREDENTIAL.test(name));
-        if (isSecret && inner !== '') members[name] = change(inner);
-      } else if (typeof inner === 'object' && inner !== null && !(inTools && SCHEMAS.has(lower))) {
-        const list = Array.isArray(value);
+        if (!inTools || inner === '' || !isSecret(name, inHeaders)) continue;
+        tell(inner);
+        members[name] = TOOL_MASK;
+      } else if (typeof inner === 'object' && inner !== null) {
+        const lower = typeof name === 'string' ? name.toLowerCase() : '';
+        if (inTools && SCHEMAS.has(lower)) continue;
         places.push({
-          value: inner,
-          inTools: inTools || (!list && HOLDERS.has(lower)),
-          inHeaders: list ? inHeaders : inHeaders || (inTools && /headers$/.test(lower)),
+          value: inner as Place['value'],
+          inTools: inTools || HOLDERS.has(lower),
+          inHeaders: inHeaders || (inTools && lower.endsWith('headers')),
         });
       }
     }
+  }
+}
+
+/** @param name a number in a list */
+function isSecret(name: string | number, inHeaders: boolean): boolean {
+  if (typeof name === 'number') return inHeaders;
+  return inHeaders ? !OPEN.test(name) : CREDENTIAL.test(name);
+}
+
+/** All steps in one go. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
   }
 }

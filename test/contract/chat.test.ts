@@ -408,6 +408,12 @@ const CASES: Case[] = [
     refused: invalid('model'),
   },
   {
+    name: 'a model of more than 2048 characters is refused',
+    method,
+    body: { ...BASE, model: 'm'.repeat(2049) },
+    refused: invalid('model'),
+  },
+  {
     name: 'a null model is refused',
     method,
     body: { ...BASE, model: null },

@@ -4,6 +4,9 @@ import test from 'ava';
 import { AssembledChoices } from '../../src/inference/pipeline/pieces/assembled-choices.ts';
 import { BodyLog } from '../../src/ledger/bodies.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from '../../src/ledger/logged-message.ts';
+import { maskedRecord } from '../../src/ledger/masked-record.ts';
+import { withoutBegun } from '../../src/ledger/masked-text.ts';
+import { atOnce } from '../../src/lib/tool-secrets.ts';
 import type { BodiesRecord } from '../../src/store/log-store.ts';
 import { logEntry } from '../store/log-entries.ts';
 
@@ -43,6 +46,9 @@ test('keys in an address are masked, and nothing else in it', (t) => {
     'https://host/v1/x?key=***&alt=sse&api-key=***',
   );
   t.is(loggedUrl('/v1/chat/completions'), '/v1/chat/completions');
+  t.is(loggedUrl('/v1/x?a?b&token=c#key=d&e'), '/v1/x?a?b&token=***#key=***&e');
+  const signs = `/v1/x${'?'.repeat(60_000)}`;
+  t.is(loggedUrl(signs), signs);
 });
 
 test('a text is cut between characters, what is no text is kept in base64', (t) => {
@@ -53,6 +59,38 @@ test('a text is cut between characters, what is no text is kept in base64', (t) 
   const binary = loggedBody(Buffer.from([0xff, 0xfe, 0x00]));
   t.deepEqual(binary, { body: Buffer.from([0xff, 0xfe, 0x00]).toString('base64'), base64: true });
   t.deepEqual(loggedBody(undefined), {});
+});
+
+test('secrets of a call are masked wherever they are, also one that was cut', (t) => {
+  const record = {
+    ...logEntry({ id: 'a' }),
+    request: { body: JSON.stringify({ tools: [{ token: 'tool-secret-1' }], user: 'own-secret-1' }) },
+    response: { body: `${'own-secret-2'.repeat(2)} tool-secret-1 and own-own-secr`, truncated: 9 },
+    hooks: '"tool-secret-1"',
+  } as unknown as BodiesRecord;
+  const clean = (own: readonly string[]) => atOnce(maskedRecord(record, own));
+  const { request, response, hooks } = clean(['own-secret-1', 'own-secret-2']);
+  t.is(request.body, '{"tools":[{"token":"***"}],"user":"***"}');
+  t.is(response.body, '****** *** and own-***');
+  t.is(hooks, '"***"');
+  const long = `${'a'.repeat(200_000)}b`;
+  t.is(withoutBegun(`b${'a'.repeat(100_000)}`, [long]), 'b***');
+  t.is(withoutBegun('x abcabcabcabca', ['abcabcabcabd']), 'x abc***');
+});
+
+test('of a request with too many credentials of tools, no text is kept', (t) => {
+  const servers = Array.from({ length: 300 }, (_, i) => ({ token: `credential-${i}` }));
+  const record = {
+    ...logEntry({ id: 'a' }),
+    request: { url: '/x', body: JSON.stringify({ mcp_servers: servers }) },
+    response: { status: 200, body: 'credential-7' },
+    hooks: '"credential-7"',
+  } as unknown as BodiesRecord;
+  const { request, response, hooks } = atOnce(maskedRecord(record, []));
+  t.deepEqual(
+    [request, response, hooks],
+    [{ url: '/x', body: '***' }, { status: 200, body: '***' }, undefined],
+  );
 });
 
 test('what is beyond the bound is left out, counted, and never stops the rest', async (t) => {

@@ -19,7 +19,7 @@ test('authorization, headers, nested servers: as they stand and without their sc
       options: { access_token: 'deep-secret-5' },
     },
   });
-  const found = toolSecrets(text);
+  const found = toolSecrets(text) ?? [];
   for (const secret of [
     'mcp-secret-1',
     'mcp-secret-2',
@@ -61,4 +61,18 @@ test('a text that was cut loses what is named so', (t) => {
     const cut = withoutToolSecrets(whole.slice(0, end));
     if (whole.slice(0, end).includes('"authorization":"')) t.notRegex(cut, /cut-s/, String(end));
   }
+});
+
+test('names that end in a credential are found, whatever else is in them; a text of such words is looked through once', (t) => {
+  for (const name of ['jwt', 'passwd', 'bearer', `${'a-'.repeat(100)}token`])
+    t.deepEqual(toolSecrets(tool({ [name]: 'a-secret-value' })), ['a-secret-value'], name);
+  const words = JSON.stringify({ tools: [], content: `${'token'.repeat(100_000)} ` });
+  t.is(withoutToolSecrets(words), words);
+});
+
+test('of more credentials than can be looked for, all are masked and none is named', (t) => {
+  const servers = Array.from({ length: 300 }, (_, i) => ({ token: `credential-${i}` }));
+  const text = JSON.stringify({ numbers: Array.from({ length: 30_000 }, () => 1), mcp_servers: servers });
+  t.is(toolSecrets(text), undefined);
+  t.notRegex(withoutToolSecrets(text), /credential/);
 });

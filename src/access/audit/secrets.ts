@@ -14,7 +14,7 @@ const CONDITION_KEY =
 
 /** Texts that are secrets wherever they stand: keys of this gateway and of known providers, tokens, headers, PEM. */
 const SECRET_TEXT =
-  /slk_[\w-]{8,}|\bsk-[\w-]{8,}|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|\b(?:bearer|basic)\s+[\w.~+/=-]{8,}|-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)|\bgh[pousr]_\w{16,}|\bxox[abprs]-[\w-]{8,}|\bAIza[\w-]{20,}|:\/\/[^\s/:@]*:[^\s/@]+@/gi;
+  /slk_[\w-]{8,}|\bsk-[\w-]{8,}|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]+(?:\.[\w-]+\.[\w-]*)?|\b(?:bearer|basic)\s+[\w.~+/=-]{8,}|-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)|\bgh[pousr]_\w{16,}|\bxox[abprs]-[\w-]{8,}|\bAIza[\w-]{20,}|:\/\/[^\s/:@]*:[^\s/@]+@/gi;
 
 /** Whether a field of this name, in snake or camel case, holds a secret. */
 export function isSecretName(name: string): boolean {
@@ -27,7 +27,11 @@ export function isSecretName(name: string): boolean {
 
 /** A text without what looks like a secret in it. */
 export function maskText(text: string): string {
-  return text.replaceAll(SECRET_TEXT, (found) => (found.startsWith('://') ? `://${MASKED}@` : MASKED));
+  return text.replaceAll(SECRET_TEXT, (found) => {
+    if (found.startsWith('://')) return `://${MASKED}@`;
+    // The head of a token alone is none; it is matched all the same, so that each letter is read once.
+    return found.startsWith('eyJ') && !found.includes('.') ? found : MASKED;
+  });
 }
 
 /** A value without secrets: members with secret-looking names are masked whole, secrets within texts in place. */

@@ -175,6 +175,7 @@ function inputSchemaOf(document: JsonObject, named: readonly Placed[]): JsonObje
 function toolName({ id }: DocumentOperation, names: Set<string>): string {
   const plain =
     id
+      .slice(0, 1024)
       .replaceAll(/[^A-Za-z0-9_.-]+/g, '_')
       .replaceAll(/^_+|_+$/g, '')
       .slice(0, 56) || 'operation';

@@ -29,22 +29,22 @@ export interface ByMeaning {
 /** Vectors that a refresh looks at. */
 const REFRESHED = 32;
 
+/** What is compared, and who makes its vector; or why nothing is. */
+async function textOf(
+  { call, settings, subject }: CacheRequest,
+  secret: Uint8Array | undefined,
+): Promise<{ readonly meaning: Meaning; readonly embedder: Embedder } | string> {
+  const { embedder } = call;
+  if (embedder === undefined) return 'no embeddings target is set';
+  const meaning = await meaningOf(subject, settings.namespace, secret, embedder.id);
+  return meaning === undefined ? 'the request has no text to compare' : { meaning, embedder };
+}
+
 export function createByMeaning(
   finder: Finder,
   vectors: VectorStore,
   secret: Uint8Array | undefined,
 ): ByMeaning {
-  function textOf({
-    call,
-    settings,
-    subject,
-  }: CacheRequest): { meaning: Meaning; embedder: Embedder } | string {
-    const { embedder } = call;
-    if (embedder === undefined) return 'no embeddings target is set';
-    const meaning = meaningOf(subject, settings.namespace, secret, embedder.id);
-    return meaning === undefined ? 'the request has no text to compare' : { meaning, embedder };
-  }
-
   async function keep(
     visit: CacheRequest,
     meaning: Meaning,
@@ -73,7 +73,7 @@ export function createByMeaning(
 
   return {
     async compare(visit) {
-      const text = textOf(visit);
+      const text = await textOf(visit, secret);
       if (typeof text === 'string') return { hit: undefined, status: 'MISS', report: { reason: text } };
       const { meaning, embedder } = text;
       if (visit.settings.shadow) return shadow(visit, meaning, embedder);
@@ -90,14 +90,20 @@ export function createByMeaning(
     },
 
     replace(visit) {
-      const text = visit.settings.mode === 'semantic' ? textOf(visit) : '';
-      if (typeof text === 'string') return undefined;
-      const { meaning, embedder } = text;
+      if (visit.settings.mode !== 'semantic') return undefined;
       // Made in parallel with the call. A caller that leaves keeps no answer, and needs no vector.
-      const making = finder.vector(visit, meaning, embedder).catch(() => undefined);
+      const making = textOf(visit, secret)
+        .then(async (text) => {
+          if (typeof text === 'string') return undefined;
+          const { meaning, embedder } = text;
+          const vector = await finder.vector(visit, meaning, embedder);
+          return vector && { meaning, vector };
+        })
+        .catch(() => undefined);
       return async (ttlMs) => {
-        const vector = await making;
-        if (vector === undefined) return;
+        const made = await making;
+        if (made === undefined) return;
+        const { meaning, vector } = made;
         for (const { id, similarity } of await vectors.near(visit.org, meaning.scope, vector, REFRESHED)) {
           if (similarity >= visit.settings.threshold && id !== visit.key)
             await vectors.remove(visit.org, meaning.scope, id);

@@ -1,7 +1,8 @@
 // The name under which an answer is kept: a digest over everything that changes it, and over whose it is.
 import { createHash, createHmac } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Target } from '../../providers/dialect.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJsonInTurns } from './canonical-json.ts';
 
 /** What a call is to its provider and to us, before anything is sent. */
 export interface CacheSubject {
@@ -59,12 +60,12 @@ const TRACING =
  * Only the digest leaves this function. With `secret` it is an HMAC-SHA256, so that who sees keys cannot test
  * guesses of a credential against them; without, SHA-256.
  */
-export function cacheKey(
+export async function cacheKey(
   subject: CacheSubject,
   namespace: string | undefined,
   secret: Uint8Array | undefined,
-): string {
-  return digest(['answer', ...parts(subject, namespace), bodyText(subject.request.body)], secret);
+): Promise<string> {
+  return digest(['answer', ...parts(subject, namespace), await bodyText(subject.request.body)], secret);
 }
 
 /** As `cacheKey`, for the calls that differ in one text alone: `body` is the rest of the body, `more` what else must agree. */
@@ -120,17 +121,28 @@ function answerHeaders(flat: readonly string[]): (readonly [string, string])[] {
   return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** Longer bodies count as the bytes that they are: a canonical form of megabytes would hold up the event loop. */
+/** Longer bodies count as the bytes that they are: a canonical form of megabytes would take too long. */
 export const MAX_CANONICAL_BYTES = 1024 * 1024;
+/** Bytes that are hashed in one turn of the event loop. */
+const TURN_BYTES = 4 * 1024 * 1024;
 
 /** The body as it counts. Bytes that are no text count as bytes: decoded, different ones would look the same. */
-function bodyText(body: string | Uint8Array | undefined): string | null {
+async function bodyText(body: string | Uint8Array | undefined): Promise<string | null> {
   if (body === undefined) return null;
-  const bytes = (): string => `bytes ${createHash('sha256').update(body).digest('hex')}`;
-  if (body.length > MAX_CANONICAL_BYTES) return bytes();
+  if (body.length > MAX_CANONICAL_BYTES) return bytesText(body);
   const text = bodyString(body);
-  if (typeof body !== 'string' && text.includes('\ufffd')) return bytes();
-  return canonicalJson(text, withoutDelivery) ?? text;
+  if (typeof body !== 'string' && text.includes('\ufffd')) return bytesText(body);
+  return (await canonicalJsonInTurns(text, withoutDelivery)) ?? text;
+}
+
+async function bytesText(body: string | Uint8Array): Promise<string> {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const hash = createHash('sha256');
+  for (let at = 0; at < bytes.length; at += TURN_BYTES) {
+    if (at > 0) await nextTurn();
+    hash.update(bytes.subarray(at, at + TURN_BYTES));
+  }
+  return `bytes ${hash.digest('hex')}`;
 }
 
 /** The body's text. */

@@ -141,7 +141,7 @@ export function createCacheLookup({
       read: (kept: AnswerRecord) => Answer | undefined,
     ) {
       const subject = call.subject();
-      const key = cacheKey(subject, settings.namespace, secret);
+      const key = await cacheKey(subject, settings.namespace, secret);
       let answer: Answer | undefined;
       const fits = (kept: AnswerRecord): boolean => {
         answer = readable(() => read(kept));

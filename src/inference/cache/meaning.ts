@@ -1,7 +1,7 @@
 // What of a request may be compared by meaning, and what must agree to the letter. Only what the user says last is
 // compared: everything before it, the system's words, tools and parameters are part of the scope, and so are the
 // numbers, addresses and links in the text itself, which vectors hardly tell apart ("invoice 17" from "invoice 18").
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJsonInTurns } from './canonical-json.ts';
 import { bodyString, type CacheSubject, MAX_CANONICAL_BYTES, scopeKey, withoutDelivery } from './key.ts';
 
 /** A request's text and the scope in which it is compared. */
@@ -19,7 +19,15 @@ export const MAX_MESSAGES = 4;
  */
 export const MAX_TEXT_BYTES = 24 * 1024;
 
-const LITERALS = /https?:\/\/\S+|\S+@\S+|[+-]?\d[\d.,:/-]*/g;
+const QUOTE = 34;
+const COMMA = 44;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const WORDS = /\S+/g;
+const LITERALS = /https?:\/\/\S+|[+-]?\d[\d.,:/-]*/g;
 
 /**
  * The meaning of a chat (`messages` whose last ones are the user's, text only) or of a text completion (`prompt`).
@@ -28,12 +36,12 @@ const LITERALS = /https?:\/\/\S+|\S+@\S+|[+-]?\d[\d.,:/-]*/g;
  *
  * @param embeddings who makes the vectors: those of two models cannot be compared
  */
-export function meaningOf(
+export async function meaningOf(
   subject: CacheSubject,
   namespace: string | undefined,
   secret: Uint8Array | undefined,
   embeddings: string,
-): Meaning | undefined {
+): Promise<Meaning | undefined> {
   const { body } = subject.request;
   // The image of another prompt is another image.
   if (subject.operation === 'images') return undefined;
@@ -44,8 +52,8 @@ export function meaningOf(
   const texts: string[] = [];
   let rest: string | undefined;
   try {
-    rest = canonicalJson(given, (name, canonical) => {
-      if (name === 'messages') return withoutLastTexts(JSON.parse(canonical), canonical, texts);
+    rest = await canonicalJsonInTurns(given, (name, canonical) => {
+      if (name === 'messages') return withoutLastTexts(canonical, texts);
       if (name === 'prompt') return withoutText(JSON.parse(canonical), canonical, texts);
       return withoutDelivery(name, canonical);
     });
@@ -55,8 +63,15 @@ export function meaningOf(
   }
   const text = texts.join('\n\n').trim();
   if (rest === undefined || text === '' || Buffer.byteLength(text) > MAX_TEXT_BYTES) return undefined;
-  const literals = text.match(LITERALS) ?? [];
-  return { text, scope: scopeKey(subject, namespace, secret, rest, [embeddings, ...literals]) };
+  const more = [embeddings, ...literalsOf(text)];
+  return { text, scope: scopeKey(subject, namespace, secret, rest, more) };
+}
+
+/** Addresses, links and numbers. Word by word: a pattern for addresses over the whole text takes its length squared. */
+export function literalsOf(text: string): readonly string[] {
+  return (text.match(WORDS) ?? []).flatMap((word) =>
+    word.lastIndexOf('@', word.length - 2) > 0 ? [word] : (word.match(LITERALS) ?? []),
+  );
 }
 
 interface ChatMessage {
@@ -64,9 +79,11 @@ interface ChatMessage {
   readonly content?: unknown;
 }
 
-/** The messages with the texts of the user's last ones taken out. */
-function withoutLastTexts(messages: unknown, canonical: string, texts: string[]): string {
-  if (!Array.isArray(messages)) return canonical;
+/** The messages with the texts of the user's last ones taken out. @param canonical of the list */
+function withoutLastTexts(canonical: string, texts: string[]): string {
+  if (!canonical.startsWith('[')) return canonical;
+  const starts = lastStarts(canonical, MAX_MESSAGES + 1);
+  const messages = JSON.parse(`[${canonical.slice(starts[0] ?? 1)}`) as unknown[];
   const isUsers = (message: unknown): boolean => (message as ChatMessage | null)?.role === 'user';
   const before = messages.findLastIndex((message) => !isUsers(message)) + 1;
   const last = messages.slice(before) as ChatMessage[];
@@ -80,7 +97,8 @@ function withoutLastTexts(messages: unknown, canonical: string, texts: string[])
   }
   texts.push(...found);
   // The messages before keep their own text: numbers in them are not read and written again.
-  return JSON.stringify([elementsBefore(canonical, before), emptied]);
+  const end = starts[before]! - 1;
+  return JSON.stringify([end === 0 ? '' : canonical.slice(0, end), emptied]);
 }
 
 function withoutText(prompt: unknown, canonical: string, texts: string[]): string {
@@ -105,24 +123,30 @@ function withoutTexts(content: unknown, texts: string[]): unknown {
   return parts;
 }
 
-/** The canonical texts of an array's first elements. */
-function elementsBefore(canonicalArray: string, count: number): string {
+/** Where the last items of a canonical list begin, so many at the most. */
+function lastStarts(list: string, most: number): readonly number[] {
+  const starts: number[] = [];
+  if (list.charCodeAt(1) === CLOSE_BRACKET) return starts;
   let depth = 0;
-  let left = count;
-  for (let i = 0; i < canonicalArray.length && left > 0; i++) {
-    const character = canonicalArray[i]!;
-    if (character === '"') i = closingQuote(canonicalArray, i);
-    else if ('[{'.includes(character)) depth++;
-    else if (']}'.includes(character)) depth--;
-    if (depth === 1 && character === ',' && --left === 0) return canonicalArray.slice(0, i);
+  for (let i = 0; i < list.length; i++) {
+    const code = list.charCodeAt(i);
+    if (code === QUOTE) i = closingQuote(list, i);
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) depth++;
+    else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--;
+    // The bracket that opens the list, or a comma of its own.
+    if (depth === 1 && (i === 0 || code === COMMA)) {
+      starts.push(i + 1);
+      if (starts.length > 2 * most) starts.splice(0, most);
+    }
   }
-  return count === 0 ? '' : canonicalArray;
+  return starts.slice(-most);
 }
 
 function closingQuote(text: string, open: number): number {
   for (let i = open + 1; i < text.length; i++) {
-    if (text[i] === '\\') i++;
-    else if (text[i] === '"') return i;
+    const code = text.charCodeAt(i);
+    if (code === BACKSLASH) i++;
+    else if (code === QUOTE) return i;
   }
   return text.length;
 }

@@ -137,7 +137,7 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
     async peek({ settings, subject }, form) {
       if (settings === undefined) return { status: 'DISABLED' };
       const asked = subject();
-      const key = cacheKey(asked, settings.namespace, secret);
+      const key = await cacheKey(asked, settings.namespace, secret);
       if (settings.forceRefresh) return { status: 'REFRESH', key };
       const maxAgeMs = settings.maxAgeSeconds * 1000;
       try {

@@ -20,6 +20,9 @@ import { withoutCredential } from './without-credential.ts';
 /** Of an answer's text that is kept for an estimate, in UTF-16 units. */
 export const MAX_SAID = 1024 * 1024;
 
+/** Of names that providers and callers say for the log, in UTF-16 units. */
+const MOST_NAME = 2048;
+
 /** Words for what costs the plain rates. */
 const USUAL_TIERS = new Set(['', 'auto', 'default', 'standard', 'standard_only', 'on_demand']);
 
@@ -158,7 +161,8 @@ export class Attempt {
   end(ended: AttemptEnd): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { status, outcome, usageEstimated = false, responseModel, tier, error } = ended;
+    const { status, outcome, usageEstimated = false, responseModel = '', tier, error } = ended;
+    const answeredBy = responseModel.slice(0, MOST_NAME);
     const refused = ended.usageRefused === true || ended.usage === 'refused';
     const usage = ended.usage === 'refused' ? undefined : ended.usage;
     this.#served(tier);
@@ -173,7 +177,7 @@ export class Attempt {
     ) {
       callRecord.provider = this.#target.provider.id;
       callRecord.model = this.#model;
-      callRecord.responseModel = responseModel ?? '';
+      callRecord.responseModel = answeredBy;
       callRecord.usage = record;
       callRecord.usageEstimated = estimated;
     }
@@ -195,14 +199,14 @@ export class Attempt {
       latencyMs: round(performance.now() - this.#start),
     };
     if (this.#firstTokenMs !== undefined) entry.timeToFirstTokenMs = round(this.#firstTokenMs);
-    if (responseModel) entry.responseModel = responseModel;
+    if (answeredBy !== '') entry.responseModel = answeredBy;
     if (record) entry.usage = record;
     if (record && estimated) entry.usageEstimated = true;
     if (refused) entry.usageRefused = true;
     if (ended.unpriced && record === undefined) entry.unpriced = true;
     if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
     if (this.pricedBy !== undefined) {
-      const pricing = this.pricedBy(this.#model || (responseModel ?? ''));
+      const pricing = this.pricedBy(this.#model || answeredBy);
       if (pricing !== undefined) entry.pricing = pricing;
     }
     if (error) entry.error = loggedError(error, this.#call.wordless);
@@ -238,7 +242,7 @@ export class Attempt {
 
   /** The tier of service that is asked for, or that the provider says it served: its last word counts. */
   #served(tier: unknown): void {
-    if (typeof tier === 'string') this.#tier = tier;
+    if (typeof tier === 'string') this.#tier = tier.slice(0, MOST_NAME);
   }
 
   /** Ends with what was thrown, and gives it back with the provider named. */

@@ -2,7 +2,8 @@
 // log keeps it.
 import { isSecretName, MASKED } from '../../access/audit/secrets.ts';
 import { GatewayError } from '../../lib/errors.ts';
-import { toolSecrets } from '../../lib/tool-secrets.ts';
+import { jsonText } from '../../lib/raw-json.ts';
+import { MOST_TEXT, toolSecrets } from '../../lib/tool-secrets.ts';
 import type { Target } from '../../providers/dialect.ts';
 
 /** Shorter ones are ordinary words, used in tests only. */
@@ -18,10 +19,11 @@ export function withoutCredential(
   target: Target,
   body?: string | Uint8Array | undefined,
 ): GatewayError {
-  const asked =
-    typeof body === 'string' ? body : body === undefined ? '' : Buffer.from(body).toString('utf8');
-  const secrets = [...secretsOf(target), ...toolSecrets(asked).filter(({ length }) => length >= SHORTEST)];
+  const forTools = body === undefined || body.length > 3 * MOST_TEXT ? [] : toolSecrets(jsonText(body));
   const { message, details } = error;
+  // Words that may be a credential of too many are not repeated at all.
+  if (forTools === undefined) return wordless(error);
+  const secrets = [...secretsOf(target), ...forTools.filter(({ length }) => length >= SHORTEST)];
   const { type, code, param } = details;
   const texts = [message, type, code, param];
   if (!texts.some((text) => text !== undefined && secrets.some((secret) => text.includes(secret))))
@@ -34,6 +36,15 @@ export function withoutCredential(
     ...(code === undefined ? {} : { code: clean(code) }),
     ...(param === undefined ? {} : { param: clean(param) }),
   });
+}
+
+function wordless({ reason, details, cause }: GatewayError): GatewayError {
+  const { type: _type, code: _code, param: _param, ...rest } = details;
+  return new GatewayError(
+    reason,
+    'the call failed, and why is not repeated: its request hands too many credentials to tools',
+    { ...rest, cause },
+  );
 }
 
 /** What of a target is secret, in clear text. */

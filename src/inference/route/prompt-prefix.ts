@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Providers cache a prompt from so many tokens on (their documents on prompt caching); the first pattern counts. */
-const MINIMA: readonly (readonly [RegExp, number])[] = [
-  [/claude.*(?:opus-4[.-]?[5-9]|haiku-4[.-]?[5-9])/i, 4096],
-  [/claude.*haiku/i, 2048],
-  [/gemini.*pro/i, 4096],
-  [/gemini/i, 1024],
+/** Providers cache a prompt from so many tokens on (their documents on prompt caching): a family, and what follows it; the first row counts. */
+const MINIMA: readonly (readonly [family: string, version: RegExp, tokens: number])[] = [
+  ['claude', /(?:opus-4[.-]?[5-9]|haiku-4[.-]?[5-9])/, 4096],
+  ['claude', /haiku/, 2048],
+  ['gemini', /pro/, 4096],
+  ['gemini', /^/, 1024],
 ];
 const USUAL_MINIMUM = 1024;
 const CHARACTERS_PER_TOKEN = 4;
@@ -21,7 +21,12 @@ const MOST_CHARACTERS = 65_536;
 
 /** Tokens of a prompt from which on the model's provider caches it. */
 export function cacheMinimum(model: string): number {
-  return MINIMA.find(([pattern]) => pattern.test(model))?.[1] ?? USUAL_MINIMUM;
+  const name = model.toLowerCase();
+  for (const [family, version, tokens] of MINIMA) {
+    const at = name.indexOf(family);
+    if (at !== -1 && version.test(name.slice(at + family.length))) return tokens;
+  }
+  return USUAL_MINIMUM;
 }
 
 /** Of the whole prompt: what it says and what it tells of tools, about. */

@@ -80,6 +80,11 @@ for (const secret of [
   });
 }
 
+test('the beginning of a token is none, and many of them are read once', (t) => {
+  for (const text of ['eyJabc and more', 'eyJabc.def', '-eyJ'.repeat(50_000)]) t.is(maskText(text), text);
+  t.is(maskText('eyJa.b.'), MASKED);
+});
+
 test('the password of an address is masked, the address is not', (t) => {
   t.is(maskText('see https://user:hunter2@host.example/x'), `see https://${MASKED}@host.example/x`);
 });

@@ -1,7 +1,8 @@
 // Keys: whatever changes an answer changes its key, and nothing else does.
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import fc from 'fast-check';
-import { canonicalJson } from '../../../src/inference/cache/canonical-json.ts';
+import { canonicalJson, canonicalJsonInTurns } from '../../../src/inference/cache/canonical-json.ts';
 import { type CacheSubject, cacheKey } from '../../../src/inference/cache/key.ts';
 import { providerById } from '../../../src/providers/catalog/registry.ts';
 import { subject } from './subject.ts';
@@ -13,7 +14,7 @@ const BODY = {
   tools: [{ a: { b: 1, c: 2 } }],
 };
 const BASE = subject(BODY, 'org', { metadata: { a: '1' } });
-const keyOf = (about: CacheSubject, namespace?: string, secret?: Uint8Array): string =>
+const keyOf = (about: CacheSubject, namespace?: string, secret?: Uint8Array): Promise<string> =>
   cacheKey(about, namespace, secret);
 const withRequest = (request: Partial<CacheSubject['request']>): CacheSubject => ({
   ...BASE,
@@ -56,36 +57,38 @@ const DIFFERENT: readonly (readonly [string, CacheSubject])[] = [
   ['other bytes', withRequest({ body: Buffer.from([34, 0xc4, 34]) })],
 ];
 
-test('whatever changes an answer, or whose it is, gives another key', (t) => {
-  const keys = new Map([[keyOf(BASE), 'base']]);
+test('whatever changes an answer, or whose it is, gives another key', async (t) => {
+  const keys = new Map([[await keyOf(BASE), 'base']]);
   for (const [name, about] of DIFFERENT) {
-    const key = keyOf(about);
+    const key = await keyOf(about);
     t.regex(key, /^[0-9a-f]{64}$/);
     t.is(keys.get(key), undefined, `${name} has the key of ${keys.get(key)}`);
     keys.set(key, name);
   }
   for (const [name, key] of [
-    ['namespace', keyOf(BASE, 'n')],
-    ['other namespace', keyOf(BASE, 'm')],
-    ['secret', keyOf(BASE, undefined, Buffer.alloc(32, 1))],
-    ['other secret', keyOf(BASE, undefined, Buffer.alloc(32, 2))],
+    ['namespace', await keyOf(BASE, 'n')],
+    ['other namespace', await keyOf(BASE, 'm')],
+    ['secret', await keyOf(BASE, undefined, Buffer.alloc(32, 1))],
+    ['other secret', await keyOf(BASE, undefined, Buffer.alloc(32, 2))],
   ] as const) {
     t.is(keys.get(key), undefined, name);
     keys.set(key, name);
   }
 });
 
-test('what changes no answer leaves the key as it is', (t) => {
-  const key = keyOf(BASE);
-  t.is(keyOf(withBody({ ...BODY, stream: true, stream_options: { include_usage: true } })), key);
-  t.is(keyOf(withBody({ ...BODY, stream: false })), key);
-  t.is(keyOf(withRequest({ body: Buffer.from(JSON.stringify(BODY, null, 2)) })), key);
+test('what changes no answer leaves the key as it is', async (t) => {
+  const key = await keyOf(BASE);
+  t.is(await keyOf(withBody({ ...BODY, stream: true, stream_options: { include_usage: true } })), key);
+  t.is(await keyOf(withBody({ ...BODY, stream: false })), key);
+  t.is(await keyOf(withRequest({ body: Buffer.from(JSON.stringify(BODY, null, 2)) })), key);
   t.is(
-    keyOf(withRequest({ body: JSON.stringify(BODY).replace('0.5', '5e-1').replace('"Hi"', '"\\u0048i"') })),
+    await keyOf(
+      withRequest({ body: JSON.stringify(BODY).replace('0.5', '5e-1').replace('"Hi"', '"\\u0048i"') }),
+    ),
     key,
   );
   t.is(
-    keyOf(
+    await keyOf(
       withRequest({
         headers: ['Content-Type', 'application/json', 'traceparent', '00-1', 'X-Request-Id', '7'],
       }),
@@ -93,8 +96,8 @@ test('what changes no answer leaves the key as it is', (t) => {
     key,
   );
   t.is(
-    keyOf({ ...BASE, metadata: { a: '2' } }, 'n'),
-    keyOf(BASE, 'n'),
+    await keyOf({ ...BASE, metadata: { a: '2' } }, 'n'),
+    await keyOf(BASE, 'n'),
     'a namespace takes the place of metadata',
   );
 });
@@ -179,6 +182,17 @@ test('numbers are not rounded, strings are spelled one way, what is no JSON is n
     t.is(canonicalJson(text), canonical, text);
 });
 
+test('a long text has the form that it has when it is read at once', async (t) => {
+  const items = Array.from({ length: 20_000 }, (_, i) => [{ b: i / 7, a: `é${i}\n` }, {}, []]);
+  for (const length of [0, 1, 4095, 4096, 4097, 20_000]) {
+    const text = JSON.stringify({ z: items.slice(0, length), a: Array.from({ length }, () => 1.5) }, null, 1);
+    const canonical = canonicalJson(text);
+    t.true(isDeepStrictEqual(JSON.parse(canonical!), JSON.parse(text)));
+    t.is(await canonicalJsonInTurns(text), canonical);
+  }
+  t.is(await canonicalJsonInTurns(`[${'1,'.repeat(100_000)}]`), undefined);
+});
+
 test('depth has a bound: below it the text stays as it was written, and no stack overflows', (t) => {
   const deep = (levels: number, inner: string): string => '[ '.repeat(levels) + inner + ' ]'.repeat(levels);
   t.not(canonicalJson(deep(1000, '{"b":1,"a":2}')), undefined);
@@ -187,7 +201,7 @@ test('depth has a bound: below it the text stays as it was written, and no stack
   t.truthy(canonicalJson(deep(100_000, '"]"')));
 });
 
-test('every character of a 100 KB body counts', (t) => {
+test('every character of a 100 KB body counts', async (t) => {
   const ending = (last: string) =>
     withBody({
       ...BODY,
@@ -196,6 +210,6 @@ test('every character of a 100 KB body counts', (t) => {
         content: 'x'.repeat(200) + (i === 499 ? last : ''),
       })),
     });
-  t.is(keyOf(ending('a')), keyOf(ending('a')));
-  t.not(keyOf(ending('a')), keyOf(ending('b')));
+  t.is(await keyOf(ending('a')), await keyOf(ending('a')));
+  t.not(await keyOf(ending('a')), await keyOf(ending('b')));
 });

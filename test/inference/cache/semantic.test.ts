@@ -3,7 +3,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { createLocalAnswers } from '../../../src/inference/cache/local-answers.ts';
 import { createLocalVectors } from '../../../src/inference/cache/local-vectors.ts';
-import { meaningOf } from '../../../src/inference/cache/meaning.ts';
+import { literalsOf, meaningOf } from '../../../src/inference/cache/meaning.ts';
 import { shadowHeader } from '../../../src/inference/cache/report.ts';
 import { createResponseCache } from '../../../src/inference/cache/response-cache.ts';
 import type { Embedder } from '../../../src/inference/cache/semantic.ts';
@@ -46,17 +46,17 @@ function build(embedMs = 200) {
 const meaning = (body: unknown, embeddings = 'e') =>
   meaningOf(subject(body, 'o'), undefined, undefined, embeddings);
 
-test('the last words of the user are the text; all else is the scope', (t) => {
+test('the last words of the user are the text; all else is the scope', async (t) => {
   const chat = (text: string, more: object = {}) =>
     meaning({ model: 'm', messages: [{ role: 'system', content: 's' }, user(text)], ...more });
-  t.is(chat('Hi there')?.text, 'Hi there');
-  t.is(chat('a')?.scope, chat('b')?.scope);
-  t.is(chat('a', { stream: true })?.scope, chat('b')?.scope);
-  t.not(chat('a', { seed: 1 })?.scope, chat('a')?.scope);
-  t.not(chat('a', { tools: [{}] })?.scope, chat('a')?.scope);
-  t.not(chat('pay 17 EUR')?.scope, chat('pay 18 EUR')?.scope, 'numbers agree to the letter');
-  t.not(chat('read https://a.example')?.scope, chat('read https://b.example')?.scope);
-  t.not(chat('ask a@x.example')?.scope, chat('ask b@x.example')?.scope);
+  t.is((await chat('Hi there'))?.text, 'Hi there');
+  t.is((await chat('a'))?.scope, (await chat('b'))?.scope);
+  t.is((await chat('a', { stream: true }))?.scope, (await chat('b'))?.scope);
+  t.not((await chat('a', { seed: 1 }))?.scope, (await chat('a'))?.scope);
+  t.not((await chat('a', { tools: [{}] }))?.scope, (await chat('a'))?.scope);
+  t.not((await chat('pay 17 EUR'))?.scope, (await chat('pay 18 EUR'))?.scope, 'numbers agree to the letter');
+  t.not((await chat('read https://a.example'))?.scope, (await chat('read https://b.example'))?.scope);
+  t.not((await chat('ask a@x.example'))?.scope, (await chat('ask b@x.example'))?.scope);
   const after = (system: string, said: string, text: string) =>
     meaning({
       messages: [
@@ -66,43 +66,50 @@ test('the last words of the user are the text; all else is the scope', (t) => {
         user(text),
       ],
     });
-  t.is(after('s', 'A', 'more')?.text, 'more');
-  t.is(after('s', 'A', 'more')?.scope, after('s', 'A', 'less')?.scope);
-  t.not(after('s', 'A', 'more')?.scope, after('s', 'B', 'more')?.scope);
-  t.not(after('s', 'A', 'more')?.scope, after('r', 'A', 'more')?.scope);
+  t.is((await after('s', 'A', 'more'))?.text, 'more');
+  t.is((await after('s', 'A', 'more'))?.scope, (await after('s', 'A', 'less'))?.scope);
+  t.not((await after('s', 'A', 'more'))?.scope, (await after('s', 'B', 'more'))?.scope);
+  t.not((await after('s', 'A', 'more'))?.scope, (await after('r', 'A', 'more'))?.scope);
   t.not(
-    chat('a')?.scope,
-    meaningOf(
-      subject({ model: 'm', messages: [{ role: 'system', content: 's' }, user('a')] }, 'p'),
-      undefined,
-      undefined,
-      'e',
+    (await chat('a'))?.scope,
+    (
+      await meaningOf(
+        subject({ model: 'm', messages: [{ role: 'system', content: 's' }, user('a')] }, 'p'),
+        undefined,
+        undefined,
+        'e',
+      )
     )?.scope,
   );
-  t.not(meaning({ prompt: 'a' }, 'e')?.scope, meaning({ prompt: 'a' }, 'f')?.scope);
-  t.is(meaning({ prompt: 'Say hi' })?.text, 'Say hi');
+  t.not((await meaning({ prompt: 'a' }, 'e'))?.scope, (await meaning({ prompt: 'a' }, 'f'))?.scope);
+  t.is((await meaning({ prompt: 'Say hi' }))?.text, 'Say hi');
   const ofImages = subject({ prompt: 'a cat', seed: 1 }, 'o', { operation: 'images' });
-  t.is(meaningOf(ofImages, undefined, undefined, 'e'), undefined, 'another prompt, another image');
+  t.is(await meaningOf(ofImages, undefined, undefined, 'e'), undefined, 'another prompt, another image');
   t.is(
-    meaning({
-      messages: [
-        user([
-          { type: 'text', text: 'one' },
-          { type: 'text', text: 'two' },
-        ]),
-        user('three'),
-      ],
-    })?.text,
+    (
+      await meaning({
+        messages: [
+          user([
+            { type: 'text', text: 'one' },
+            { type: 'text', text: 'two' },
+          ]),
+          user('three'),
+        ],
+      })
+    )?.text,
     'one\n\ntwo\n\nthree',
   );
-  t.not(meaning({ messages: [user('a'), user('b')] })?.scope, meaning({ messages: [user('a')] })?.scope);
   t.not(
-    meaning({ messages: [{ ...user('a'), name: 'x' }] })?.scope,
-    meaning({ messages: [user('a')] })?.scope,
+    (await meaning({ messages: [user('a'), user('b')] }))?.scope,
+    (await meaning({ messages: [user('a')] }))?.scope,
+  );
+  t.not(
+    (await meaning({ messages: [{ ...user('a'), name: 'x' }] }))?.scope,
+    (await meaning({ messages: [user('a')] }))?.scope,
   );
 });
 
-test('what is not text, too many messages or too long is not compared', (t) => {
+test('what is not text, too many messages or too long is not compared', async (t) => {
   for (const body of [
     {},
     [],
@@ -122,21 +129,47 @@ test('what is not text, too many messages or too long is not compared', (t) => {
     { prompt: [1, 2] },
     { input: 'x' },
   ])
-    t.is(meaning(body), undefined, JSON.stringify(body).slice(0, 80));
+    t.is(await meaning(body), undefined, JSON.stringify(body).slice(0, 80));
 });
 
-test('messages before the last are in the scope one by one', (t) => {
+test('messages before the last are in the scope one by one', async (t) => {
   const message = fc.record({
     role: fc.constantFrom('system', 'assistant', 'user'),
     content: fc.string({ maxLength: 6, unit: 'binary-ascii' }),
   });
-  fc.assert(
-    fc.property(fc.array(message, { maxLength: 4 }), fc.array(message, { maxLength: 4 }), (a, b) => {
-      const scope = (before: object[]) =>
-        meaning({ messages: [...before, { role: 'assistant', content: '"],[{' }, user('x')] })?.scope;
-      t.is(scope(a) === scope(b), JSON.stringify(a) === JSON.stringify(b));
+  const messages = fc.array(message, { maxLength: 14 });
+  await fc.assert(
+    fc.asyncProperty(messages, messages, async (a, b) => {
+      const scope = async (before: object[]) =>
+        (await meaning({ messages: [...before, { role: 'assistant', content: '"],[{' }, user('x')] }))?.scope;
+      t.is((await scope(a)) === (await scope(b)), JSON.stringify(a) === JSON.stringify(b));
     }),
     { numRuns: 300 },
+  );
+});
+
+test('addresses, links and numbers are found word by word as in the whole text', (t) => {
+  const whole = /https?:\/\/\S+|\S+@\S+|[+-]?\d[\d.,:/-]*/g;
+  const piece = fc.constantFrom(
+    '@',
+    'a',
+    'http://',
+    'https://',
+    '1',
+    '-',
+    '+',
+    '.',
+    ' ',
+    '\n',
+    '\u00a0',
+    '2:3',
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const text = pieces.join('');
+      t.deepEqual(literalsOf(text), text.match(whole) ?? []);
+    }),
+    { numRuns: 2000 },
   );
 });
 
