@@ -11,7 +11,7 @@ import { controlInput } from '../edge/control-input.ts';
 import { toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { readPacked } from '../lib/packed-file.ts';
-import { type GatewayDeps, OWN_OPERATIONS } from '../mcp/gateway.ts';
+import { type GatewayDeps, OWN_OPERATIONS } from '../mcp/gateway-deps.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
 import { formOf } from '../rest/form-shape.ts';

@@ -5,9 +5,10 @@ import { EraBook } from './bridge/era-book.ts';
 import { NewOnOld } from './bridge/new-on-old.ts';
 import { OldOnNew } from './bridge/old-on-new.ts';
 import { HandshakeRefused } from './bridge/upstream-sessions.ts';
-import type { Asked, AskedWithout } from './relay/asked.ts';
+import type { Asked, AskedWithout, Relayed } from './relay/asked.ts';
+import { emptyAnswer, eventsAnswer } from './relay/own-answer.ts';
 import { Patience, Patiences } from './relay/patience.ts';
-import { EVENT_HEADERS, type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
+import { relayDelete, relayGet, relayPost } from './relay/relay.ts';
 import type { Target } from './upstream/target.ts';
 import { isRequest, type RpcRequest } from './wire/json-rpc.ts';
 import { McpError, RPC } from './wire/mcp-error.ts';
@@ -46,14 +47,14 @@ export class Ways {
     const session = this.#held(asked);
     if (session === undefined) return relayGet(this.#deps, target, this.#patient(asked));
     const body = this.#oldOnNew.notices(target, withoutMessage(asked), session);
-    return { status: 200, headers: EVENT_HEADERS, body, session: undefined, isForgotten: false };
+    return eventsAnswer(body);
   }
 
   async delete(target: Target, asked: AskedWithout): Promise<Relayed> {
     const session = this.#held(asked);
     if (session === undefined) return relayDelete(this.#deps, target, asked);
     this.#oldOnNew.sessions.end(session);
-    return { status: 200, headers: [], body: undefined, session: undefined, isForgotten: false };
+    return emptyAnswer(200);
   }
 
   close(): void {

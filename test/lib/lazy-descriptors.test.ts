@@ -62,9 +62,9 @@ function told(value: unknown, isTop = true): unknown {
     return String(value);
   if (Array.isArray(value)) return value.map((one) => told(one, false));
   const names = new Set(Object.keys(value));
-  const own = Object.getPrototypeOf(value) as object;
-  for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(own)))
-    if (get) names.add(name);
+  for (let own = value; own !== null && own !== Object.prototype; own = Object.getPrototypeOf(own) as object)
+    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(own)))
+      if (get) names.add(name);
   for (const name of ['parent', 'oneof', 'file', '__proto__']) names.delete(name);
   return Object.fromEntries(
     [...names]

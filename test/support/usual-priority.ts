@@ -4,12 +4,14 @@
 import { fileURLToPath } from 'node:url';
 import test, { registerCompletionHandler } from 'ava';
 import { keepUsualPriority } from '../../src/lib/background-thread.ts';
+import { useBuiltWorkers } from './built-workers.ts';
 import { measureFile } from './durations.ts';
 import { nameOf } from './together/groups.ts';
 
 const GRACE_MS = 30_000;
 
 keepUsualPriority();
+if (process.env.SLUICE_TEST_PROGRAM !== undefined) useBuiltWorkers(process.env.SLUICE_TEST_PROGRAM);
 const measured = measureFile(nameOf(fileURLToPath(test.meta.file)));
 
 registerCompletionHandler(() => {

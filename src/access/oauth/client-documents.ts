@@ -3,13 +3,12 @@
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import { FETCH_MS, fetchOfClient, refusedDocument as refused } from './client-fetch.ts';
 import { readClientKeys } from './client-keys.ts';
 import { type OauthClient, readClientMetadata } from './oauth-client.ts';
-import { OauthError } from './oauth-error.ts';
 
 const MOST_ID = 1024;
 const MOST_BYTES = 32 * 1024;
-const FETCH_MS = 5000;
 /** How long a document counts when its server says nothing. */
 const USUAL_MS = 300_000;
 const LONGEST_MS = 3_600_000;
@@ -64,40 +63,16 @@ export class ClientDocuments {
     return client;
   }
 
-  async #fetched(id: string, lifetime: Lifetime): Promise<OauthClient> {
+  #fetched(id: string, lifetime: Lifetime): Promise<OauthClient> {
     const { dialer, now } = this.#deps;
     const url = new URL(id);
-    try {
-      const answer = await dialer.whole(
-        {
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method: 'GET',
-          headers: [
-            'accept',
-            'application/json',
-            'accept-encoding',
-            'identity',
-            'user-agent',
-            'sluice-gateway',
-          ],
-          body: undefined,
-          signal: AbortSignal.timeout(FETCH_MS),
-          headTimeoutMs: FETCH_MS,
-          idleTimeoutMs: FETCH_MS,
-        },
-        MOST_BYTES,
-      );
-      if (answer.status !== 200) throw refused(`answers with ${answer.status}`);
+    return fetchOfClient(dialer, url, { subject: '', mostBytes: MOST_BYTES }, (answer) => {
       const type = answer.header('content-type') ?? '';
       if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) throw refused('is not JSON');
       const client = clientOf(id, url.host, parsed(answer.body));
       lifetime.until = now() + lifetimeOf(answer.header('cache-control'));
       return client;
-    } catch (error) {
-      if (error instanceof OauthError) throw error;
-      throw refused('cannot be fetched from here');
-    }
+    });
   }
 }
 
@@ -129,8 +104,4 @@ function lifetimeOf(cacheControl: string | undefined): number {
   if (/\bno-(?:store|cache)\b/i.test(cacheControl)) return 0;
   const seconds = /\bmax-age=(\d{1,9})\b/i.exec(cacheControl)?.[1];
   return seconds === undefined ? USUAL_MS : Math.min(LONGEST_MS, Number(seconds) * 1000);
-}
-
-function refused(why: string): OauthError {
-  return new OauthError('invalid_client', `client_id: its metadata document ${why}`);
 }

@@ -3,7 +3,7 @@
 import type { JSONWebKeySet } from 'jose';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
-import { OauthError } from './oauth-error.ts';
+import { fetchOfClient, refusedDocument as refused } from './client-fetch.ts';
 
 /** Where the keys of a client are. */
 export type ClientKeys = { readonly jwks: JSONWebKeySet } | { readonly uri: string };
@@ -21,7 +21,6 @@ interface Known {
 
 const MOST_KEYS = 16;
 const MOST_BYTES = 64 * 1024;
-const FETCH_MS = 5000;
 const KEPT_MS = 300_000;
 /** Keys that are so new are not fetched again. */
 const FRESH_MS = 15_000;
@@ -59,34 +58,11 @@ export class ClientKeySets {
     return jwks;
   }
 
-  async #fetched({ origin, pathname, search }: URL): Promise<JSONWebKeySet> {
-    try {
-      const answer = await this.#deps.dialer.whole(
-        {
-          origin,
-          path: pathname + search,
-          method: 'GET',
-          headers: [
-            'accept',
-            'application/json',
-            'accept-encoding',
-            'identity',
-            'user-agent',
-            'sluice-gateway',
-          ],
-          body: undefined,
-          signal: AbortSignal.timeout(FETCH_MS),
-          headTimeoutMs: FETCH_MS,
-          idleTimeoutMs: FETCH_MS,
-        },
-        MOST_BYTES,
-      );
-      if (answer.status !== 200) throw refused(`has a jwks_uri that answers with ${answer.status}`);
-      return keySetOf(JSON.parse(new TextDecoder().decode(answer.body)), 'jwks_uri');
-    } catch (error) {
-      if (error instanceof OauthError) throw error;
-      throw refused('has a jwks_uri that cannot be read from here');
-    }
+  #fetched(uri: URL): Promise<JSONWebKeySet> {
+    const what = { subject: 'has a jwks_uri that ', mostBytes: MOST_BYTES };
+    return fetchOfClient(this.#deps.dialer, uri, what, ({ body }) =>
+      keySetOf(JSON.parse(new TextDecoder().decode(body)), 'jwks_uri'),
+    );
   }
 }
 
@@ -98,8 +74,4 @@ function keySetOf(given: unknown, member: string): JSONWebKeySet {
     if (typeof key !== 'object' || key === null || SECRET_MEMBERS.some((one) => Object.hasOwn(key, one)))
       throw refused(`must have public keys alone in its ${member}`);
   return { keys } as JSONWebKeySet;
-}
-
-function refused(why: string): OauthError {
-  return new OauthError('invalid_client', `client_id: its metadata document ${why}`);
 }

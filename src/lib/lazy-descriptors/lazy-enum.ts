@@ -1,19 +1,12 @@
 // An enum's descriptor: its values are built when they are first read.
-import {
-  type DescEnum,
-  type DescEnumValue,
-  type DescFile,
-  type DescMessage,
-  fromBinary,
-} from '@bufbuild/protobuf';
+import { type DescEnum, type DescEnumValue, type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { safeObjectProperty } from '@bufbuild/protobuf/reflect';
-import { BinaryReader } from '@bufbuild/protobuf/wire';
 import {
   type EnumDescriptorProto,
   EnumDescriptorProtoSchema,
   type EnumValueDescriptorProto,
 } from '@bufbuild/protobuf/wkt';
-import type { HoldingFile } from './holding-file.ts';
+import { LazyPart } from './lazy-part.ts';
 import type { Slice } from './slice.ts';
 
 /** Member of google.protobuf.EnumDescriptorProto; it is the first. */
@@ -25,42 +18,10 @@ interface Values {
   readonly sharedPrefix: string | undefined;
 }
 
-export class LazyEnum implements DescEnum {
-  readonly kind = 'enum';
+export class LazyEnum extends LazyPart<EnumDescriptorProto> implements DescEnum {
+  override readonly kind = 'enum';
   readonly open = true;
-  readonly file: DescFile;
-  readonly #file: HoldingFile;
-  #parent: DescMessage | undefined;
-  #bytes: Uint8Array | undefined;
-  #slice: Slice = { from: 0, to: 0 };
-  #name = '';
-  #typeName: string | undefined;
-  #proto: EnumDescriptorProto | undefined;
   #values: Values | undefined;
-
-  constructor(file: HoldingFile) {
-    this.file = file;
-    this.#file = file;
-  }
-
-  get parent(): DescMessage | undefined {
-    this.#file.scan();
-    return this.#parent;
-  }
-
-  get name(): string {
-    this.#file.scan();
-    return this.#name;
-  }
-
-  get typeName(): string {
-    if (this.#typeName === undefined) this.#file.scan();
-    return this.#typeName as string;
-  }
-
-  get deprecated(): boolean {
-    return this.proto.options?.deprecated ?? false;
-  }
 
   get values(): DescEnumValue[] {
     return (this.#values ?? this.#read()).values;
@@ -74,15 +35,6 @@ export class LazyEnum implements DescEnum {
     return (this.#values ?? this.#read()).sharedPrefix;
   }
 
-  get proto(): EnumDescriptorProto {
-    if (this.#proto === undefined) {
-      this.#file.scan();
-      const { from, to } = this.#slice;
-      this.#proto = fromBinary(EnumDescriptorProtoSchema, (this.#bytes as Uint8Array).subarray(from, to));
-    }
-    return this.#proto;
-  }
-
   /** Told by its file where it is, and what the name is in. */
   place(
     bytes: Uint8Array,
@@ -91,20 +43,14 @@ export class LazyEnum implements DescEnum {
     parent: DescMessage | undefined,
     types: Map<string, DescMessage | DescEnum>,
   ): void {
-    this.#bytes = bytes;
-    this.#slice = at;
-    this.#parent = parent;
-    const reader = new BinaryReader(bytes);
-    reader.pos = at.from;
+    const reader = this.locate(bytes, at, parent);
     const [member] = reader.tag();
     if (member !== NAME) throw new Error('the name of an enum comes first');
-    this.#name = reader.string();
-    this.#typeName = prefix + this.#name;
-    types.set(this.#typeName, this);
+    types.set(this.call(reader.string(), prefix), this);
   }
 
-  toString(): string {
-    return `enum ${this.typeName}`;
+  protected override decode(bytes: Uint8Array): EnumDescriptorProto {
+    return fromBinary(EnumDescriptorProtoSchema, bytes);
   }
 
   #read(): Values {

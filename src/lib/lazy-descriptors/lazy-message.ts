@@ -2,7 +2,6 @@
 import {
   type DescEnum,
   type DescField,
-  type DescFile,
   type DescMessage,
   type DescOneof,
   fromBinary,
@@ -10,8 +9,8 @@ import {
 import { protoCamelCase } from '@bufbuild/protobuf/reflect';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { type DescriptorProto, DescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import type { HoldingFile } from './holding-file.ts';
 import { LazyEnum } from './lazy-enum.ts';
+import { LazyPart } from './lazy-part.ts';
 import { type Members, membersOf } from './members.ts';
 import { type Slice, slice } from './slice.ts';
 
@@ -23,45 +22,13 @@ const OPTIONS = 7;
 /** Member of google.protobuf.MessageOptions. */
 const MAP_ENTRY = 7;
 
-export class LazyMessage implements DescMessage {
-  readonly kind = 'message';
-  readonly file: DescFile;
+export class LazyMessage extends LazyPart<DescriptorProto> implements DescMessage {
+  override readonly kind = 'message';
   readonly nestedExtensions = [];
-  readonly #file: HoldingFile;
   readonly #nested: LazyMessage[] = [];
   readonly #enums: LazyEnum[] = [];
-  #parent: DescMessage | undefined;
-  #bytes: Uint8Array | undefined;
-  #slice: Slice = { from: 0, to: 0 };
-  #name = '';
   #isMapEntry = false;
-  #typeName: string | undefined;
-  #proto: DescriptorProto | undefined;
   #members: Members | undefined;
-
-  constructor(file: HoldingFile) {
-    this.file = file;
-    this.#file = file;
-  }
-
-  get parent(): DescMessage | undefined {
-    this.#file.scan();
-    return this.#parent;
-  }
-
-  get name(): string {
-    this.#file.scan();
-    return this.#name;
-  }
-
-  get typeName(): string {
-    if (this.#typeName === undefined) this.#file.scan();
-    return this.#typeName as string;
-  }
-
-  get deprecated(): boolean {
-    return this.proto.options?.deprecated ?? false;
-  }
 
   get fields(): DescField[] {
     return (this.#members ?? this.#read()).fields;
@@ -80,23 +47,13 @@ export class LazyMessage implements DescMessage {
   }
 
   get nestedMessages(): DescMessage[] {
-    this.#file.scan();
+    this.file.scan();
     return this.#nested;
   }
 
   get nestedEnums(): DescEnum[] {
-    this.#file.scan();
+    this.file.scan();
     return this.#enums;
-  }
-
-  get proto(): DescriptorProto {
-    if (this.#proto === undefined) {
-      this.#file.scan();
-      const { from, to } = this.#slice;
-      this.#proto = fromBinary(DescriptorProtoSchema, (this.#bytes as Uint8Array).subarray(from, to));
-      withJsonNames(this.#proto);
-    }
-    return this.#proto;
   }
 
   /** Told by its file where it is, and what the name is in. */
@@ -107,26 +64,21 @@ export class LazyMessage implements DescMessage {
     parent: DescMessage | undefined,
     types: Map<string, DescMessage | DescEnum>,
   ): void {
-    this.#bytes = bytes;
-    this.#slice = at;
-    this.#parent = parent;
-    const reader = new BinaryReader(bytes);
-    reader.pos = at.from;
+    const reader = this.locate(bytes, at, parent);
     let inner = prefix;
     while (reader.pos < at.to) {
       const [member, type] = reader.tag();
       if (member === NAME) {
-        this.#name = reader.string();
-        this.#typeName = prefix + this.#name;
-        inner = `${this.#typeName}.`;
-        types.set(this.#typeName, this);
+        const typeName = this.call(reader.string(), prefix);
+        inner = `${typeName}.`;
+        types.set(typeName, this);
       } else if (member === NESTED) {
-        const nested = new LazyMessage(this.#file);
+        const nested = new LazyMessage(this.file);
         nested.place(bytes, slice(reader), inner, this, types);
         // The entries of a map are no message that has a name of its own.
         if (!nested.#isMapEntry) this.#nested.push(nested);
       } else if (member === ENUM) {
-        const nested = new LazyEnum(this.#file);
+        const nested = new LazyEnum(this.file);
         this.#enums.push(nested);
         nested.place(bytes, slice(reader), inner, this, types);
       } else if (member === OPTIONS) this.#isMapEntry = isMapEntry(bytes, slice(reader));
@@ -134,12 +86,14 @@ export class LazyMessage implements DescMessage {
     }
   }
 
-  toString(): string {
-    return `message ${this.typeName}`;
+  protected override decode(bytes: Uint8Array): DescriptorProto {
+    const proto = fromBinary(DescriptorProtoSchema, bytes);
+    withJsonNames(proto);
+    return proto;
   }
 
   #read(): Members {
-    this.#members = membersOf(this, (name) => this.#file.type(name));
+    this.#members = membersOf(this, (name) => this.file.type(name));
     return this.#members;
   }
 }

@@ -8,8 +8,8 @@ import { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { type BridgeDeps, framesOf, modernHeaders, withoutMessage } from '../bridge/bridge-deps.ts';
 import type { ClientSession } from '../bridge/client-session.ts';
 import { OldOnNew } from '../bridge/old-on-new.ts';
-import type { Asked, AskedWithout } from '../relay/asked.ts';
-import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
+import type { Asked, AskedRequest, AskedWithout, Relayed } from '../relay/asked.ts';
+import { emptyAnswer, eventsAnswer, resultAnswer } from '../relay/own-answer.ts';
 import { type AskedTasks, TASKS, unknownTask, withServerTasks } from '../tasks/asked-tasks.ts';
 import { declaresTasks, tasksNotDeclared } from '../tasks/task-shapes.ts';
 import { checkVisible, isToolCallable, LISTS, unknownTool } from '../visibility.ts';
@@ -21,8 +21,6 @@ import { mergedNotices } from './merged-notices.ts';
 import { itemAt, type Named, namedBy, resultAt, uriNamedBy } from './names.ts';
 import { SEARCH_LIST, searchResult } from './search.ts';
 import { wholeList } from './whole-list.ts';
-
-type AskedRequest = Asked & { readonly message: RpcRequest };
 
 export interface AllServersDeps extends BridgeDeps {
   readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf' | 'onChanged'>;
@@ -36,7 +34,6 @@ const NOWHERE = { origin: '', path: '', headers: [] };
 /** In `_meta` of lists: servers whose items are missing, and why. */
 export const UNAVAILABLE = 'sluice/unavailableServers';
 const INFO = { name: 'sluice', title: 'All MCP servers of the workspace', version: '1' };
-const ABOUT = { session: undefined, isForgotten: false } as const;
 
 export class AllServers {
   readonly #deps: AllServersDeps;
@@ -113,19 +110,23 @@ export class AllServers {
   notices(asked: AskedWithout): Relayed {
     const session = this.#session(asked);
     const body = this.#older.notices(NOWHERE, withoutMessage(asked), session);
-    return { status: 200, headers: EVENT_HEADERS, body, ...ABOUT };
+    return eventsAnswer(body);
   }
 
   /** Answers `search_tools`. */
   async search(asked: AskedRequest, args: JsonObject | undefined): Promise<Relayed> {
     const { lists, missing } = await this.#lists(asked, 'tools/list', {});
-    return answer(asked.message.id, { ...searchResult(args, lists), resultType: 'complete', ...missing });
+    return resultAnswer(asked.message.id, {
+      ...searchResult(args, lists),
+      resultType: 'complete',
+      ...missing,
+    });
   }
 
   /** Ends a session of an older client. */
   end(asked: AskedWithout): Relayed {
     this.#older.sessions.end(this.#session(asked));
-    return { status: 200, headers: [], body: undefined, ...ABOUT };
+    return emptyAnswer(200);
   }
 
   #session({ bridge }: AskedWithout): ClientSession {
@@ -138,14 +139,14 @@ export class AllServers {
   /** As a server of 2026-07-28. */
   async #answer(asked: Asked): Promise<Relayed> {
     const { message } = asked;
-    if (!isRequest(message)) return { status: 202, headers: [], body: undefined, ...ABOUT };
+    if (!isRequest(message)) return emptyAnswer(202);
     const { id, method, params = {} } = message;
     const own = { ...asked, message };
     switch (method) {
       case 'server/discover':
-        return answer(id, discovered());
+        return resultAnswer(id, discovered());
       case 'subscriptions/listen':
-        return { status: 200, headers: EVENT_HEADERS, body: this.#listen(own), ...ABOUT };
+        return eventsAnswer(this.#listen(own));
       case 'tools/call':
       case 'prompts/get':
         return this.#routed(own, params, 'name', namedBy(textOf(params.name, 'name')));
@@ -174,9 +175,9 @@ export class AllServers {
       });
     const { member } = LISTS[method]!;
     if (method === 'tools/list' && asked.searchesTools)
-      return answer(id, { tools: SEARCH_LIST, ...cached() });
+      return resultAnswer(id, { tools: SEARCH_LIST, ...cached() });
     const { lists, missing } = await this.#lists(asked, method, params);
-    return answer(id, { [member]: lists, ...cached(), ...missing });
+    return resultAnswer(id, { [member]: lists, ...cached(), ...missing });
   }
 
   /** One list of all servers; of those that are away it is told that they are missing. */
@@ -309,12 +310,6 @@ function discovered(): JsonObject {
     ...cached(),
     _meta: { [META.serverInfo]: INFO },
   };
-}
-
-function answer(id: RpcRequest['id'], result: JsonObject): Relayed {
-  const response = { jsonrpc: '2.0', id, result } as const;
-  const headers = [['content-type', 'application/json']] as const;
-  return { status: 200, headers, body: JSON.stringify(response), response, ...ABOUT };
 }
 
 /** The answer with names of resources as they are here. */

@@ -1,11 +1,12 @@
 // What both bridges share: an exchange in the upstream's generation, whatever the client speaks.
 import { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { McpDeps } from '../deps.ts';
-import type { Asked, AskedWithout } from '../relay/asked.ts';
-import { type Relayed, relayPost } from '../relay/relay.ts';
+import { garbage } from '../relay/answer-check.ts';
+import type { Asked, AskedWithout, Relayed } from '../relay/asked.ts';
+import { relayPost } from '../relay/relay.ts';
 import type { Target } from '../upstream/target.ts';
 import { type Era, FIRST_MODERN, META } from '../wire/eras.ts';
-import type { JsonObject, RpcMessage, RpcRequest } from '../wire/json-rpc.ts';
+import type { JsonObject, RpcMessage, RpcRequest, RpcResponse } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
@@ -108,4 +109,10 @@ export function eventOf(message: RpcMessage): Frame {
   const data = JSON.stringify(message);
   if ('method' in message) return { event: 'message', data };
   return { event: 'message', data, response: message };
+}
+
+/** What answers a request about which nothing is told before. */
+export async function responseIn(frames: AsyncIterable<Frame>): Promise<RpcResponse> {
+  for await (const { response } of frames) if (response !== undefined) return response;
+  throw garbage('did not answer the request');
 }

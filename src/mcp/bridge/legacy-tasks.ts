@@ -2,8 +2,7 @@
 // and its questions, is asked for one by one here.
 import { randomUUID } from 'node:crypto';
 import { garbage } from '../relay/answer-check.ts';
-import type { Asked } from '../relay/asked.ts';
-import type { Relayed } from '../relay/relay.ts';
+import type { Asked, AskedRequest, Relayed } from '../relay/asked.ts';
 import { TASKS } from '../tasks/asked-tasks.ts';
 import {
   isOver,
@@ -22,8 +21,6 @@ import type { ClientSession } from './client-session.ts';
 import { FinishedTasks } from './finished-tasks.ts';
 import { legacyQuestion, questionsOf } from './legacy-questions.ts';
 import { pause } from './pause.ts';
-
-export type AskedRequest = Asked & { readonly message: RpcRequest };
 
 export interface LegacyTasksDeps {
   readonly tasks: BridgeDeps['tasks'];

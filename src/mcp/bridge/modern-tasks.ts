@@ -5,9 +5,8 @@ import { Aborter } from '../../lib/abort.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import { liveSwitches } from '../live-switches.ts';
 import { garbage } from '../relay/answer-check.ts';
-import type { Asked } from '../relay/asked.ts';
+import type { Asked, AskedRequest } from '../relay/asked.ts';
 import { Patience } from '../relay/patience.ts';
-import type { Relayed } from '../relay/relay.ts';
 import { callerOf } from '../session-ids.ts';
 import { unknownTask } from '../tasks/asked-tasks.ts';
 import type { OpenedTask } from '../tasks/task-ids.ts';
@@ -28,20 +27,12 @@ import { type BridgeDeps, framesOf } from './bridge-deps.ts';
 import { declares } from './declared.ts';
 import { pause } from './pause.ts';
 import { TaskQuestions } from './task-questions.ts';
-import type { UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
-
-type AskedRequest = Asked & { readonly message: RpcRequest };
+import type { SendInSession, UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
 
 export interface ModernTasksDeps {
   readonly replica: BridgeDeps['replica'];
   readonly sessions: UpstreamSessions;
-  /** Sends a message of the older revision in a session. */
-  readonly send: (
-    target: Target,
-    asked: Asked,
-    session: UpstreamSession,
-    message: RpcRequest | RpcResponse,
-  ) => Promise<Relayed>;
+  readonly send: SendInSession;
 }
 
 const METHODS = new Set(['tasks/get', 'tasks/update', 'tasks/cancel']);

@@ -5,8 +5,8 @@ import { Aborter } from '../../lib/abort.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { MergedFrames } from '../notices/merged-frames.ts';
 import { garbage } from '../relay/answer-check.ts';
-import type { Asked } from '../relay/asked.ts';
-import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
+import type { Asked, AskedRequest, Relayed } from '../relay/asked.ts';
+import { emptyAnswer, eventsAnswer, resultAnswer } from '../relay/own-answer.ts';
 import { TASKS } from '../tasks/asked-tasks.ts';
 import { hasTasks } from '../tasks/task-shapes.ts';
 import type { Target } from '../upstream/target.ts';
@@ -24,20 +24,14 @@ import type { Frame } from '../wire/sse-frames.ts';
 import { type BridgeDeps, eventOf, framesOf, modernHeaders, modernMeta, sendAcross } from './bridge-deps.ts';
 import { type ClientSession, ClientSessions, type SealedSession } from './client-session.ts';
 import { legacyQuestion, questionsOf } from './legacy-questions.ts';
-import { type AskedRequest, LegacyTasks } from './legacy-tasks.ts';
+import { LegacyTasks } from './legacy-tasks.ts';
 
 /** Rounds of questions in one request. */
 const MOST_ROUNDS = 16;
 /** How long a user may take for an answer, in milliseconds. */
 const ANSWER_MS = 900_000;
 /** Methods of the older revisions that 2026-07-28 lacks, other than those answered here. */
-const NOTHING = {
-  status: 202,
-  headers: [],
-  body: undefined,
-  session: undefined,
-  isForgotten: false,
-} as const;
+const NOTHING = emptyAnswer(202);
 
 export class OldOnNew {
   readonly #deps: BridgeDeps;
@@ -72,7 +66,7 @@ export class OldOnNew {
       serverInfo: isObject(info) ? info : { name: asked.server.slug, version: '0' },
       ...(typeof instructions === 'string' ? { instructions } : {}),
     };
-    return { ...jsonAnswer({ jsonrpc: '2.0', id, result }), session: JSON.stringify(facts), isHeld: true };
+    return { ...resultAnswer(id, result), session: JSON.stringify(facts), isHeld: true };
   }
 
   /** Any message after that. */
@@ -97,7 +91,7 @@ export class OldOnNew {
         this.#tasks.frames(target, own, session),
       );
     const own = this.#own(message, session);
-    if (own !== undefined) return jsonAnswer({ jsonrpc: '2.0', id: message.id, result: own });
+    if (own !== undefined) return resultAnswer(message.id, own);
     return this.#request(target, { ...asked, message }, session);
   }
 
@@ -153,7 +147,7 @@ export class OldOnNew {
     const own = { ...asked, signal: aborter };
     try {
       const body = until(await begin(own), over);
-      return { status: 200, headers: EVENT_HEADERS, body, session: undefined, isForgotten: false };
+      return eventsAnswer(body);
     } catch (thrown) {
       over();
       throw thrown;
@@ -360,16 +354,4 @@ async function* until(frames: AsyncIterable<Frame>, over: () => void): AsyncGene
   } finally {
     over();
   }
-}
-
-function jsonAnswer(response: RpcResponse): Relayed {
-  const headers = [['content-type', 'application/json']] as const;
-  return {
-    status: 200,
-    headers,
-    body: JSON.stringify(response),
-    response,
-    session: undefined,
-    isForgotten: false,
-  };
 }

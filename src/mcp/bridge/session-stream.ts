@@ -2,7 +2,7 @@
 // subscribed, and what belongs to the requests that are under way. The stream is opened once for each session.
 import { Aborter } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
-import type { Relayed } from '../relay/relay.ts';
+import type { Relayed } from '../relay/asked.ts';
 import { relatedTaskOf } from '../tasks/task-shapes.ts';
 import {
   isRequest,

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import { MergedFrames } from '../notices/merged-frames.ts';
-import type { Relayed } from '../relay/relay.ts';
+import type { Relayed } from '../relay/asked.ts';
 import { withoutRelatedTask } from '../tasks/task-shapes.ts';
 import {
   isObject,

@@ -4,12 +4,12 @@ import { Aborter } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { garbage } from '../relay/answer-check.ts';
-import type { Asked } from '../relay/asked.ts';
+import type { Asked, Relayed } from '../relay/asked.ts';
 import { relayDelete, relayGet } from '../relay/relay.ts';
 import { callerOf } from '../session-ids.ts';
 import type { Target } from '../upstream/target.ts';
 import { LEGACY_VERSIONS, META, metaOf } from '../wire/eras.ts';
-import { isObject, type JsonObject, type RpcRequest } from '../wire/json-rpc.ts';
+import { isObject, type JsonObject, type RpcRequest, type RpcResponse } from '../wire/json-rpc.ts';
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import { type BridgeDeps, CLIENT_INFO, framesOf, sendAcross } from './bridge-deps.ts';
 import { SessionStream } from './session-stream.ts';
@@ -28,6 +28,14 @@ export interface UpstreamSession {
   /** Which tools are called as tasks (`execution.taskSupport`), as the server listed them. */
   support: TaskSupport | undefined;
 }
+
+/** Sends a message of the older revision in a session. @throws GatewayError, McpError when no answer has begun */
+export type SendInSession = (
+  target: Target,
+  asked: Asked,
+  session: UpstreamSession,
+  message: RpcRequest | RpcResponse,
+) => Promise<Relayed>;
 
 export interface TaskSupport {
   readonly at: number;

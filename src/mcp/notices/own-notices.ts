@@ -2,8 +2,8 @@
 import type { McpServer } from '../../access/mcp/mcp-server.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { eventOf, framesOf } from '../bridge/bridge-deps.ts';
-import type { Asked } from '../relay/asked.ts';
-import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
+import type { Asked, Relayed } from '../relay/asked.ts';
+import { EVENT_HEADERS, endless } from '../relay/own-answer.ts';
 import { META } from '../wire/eras.ts';
 import { isObject, isRequest, type JsonObject, type RpcRequest, type RpcResponse } from '../wire/json-rpc.ts';
 import { RPC } from '../wire/mcp-error.ts';
@@ -121,10 +121,4 @@ function acknowledged(frame: Frame, honored: JsonObject): Frame {
 
 function methodOf(kind: ListKind): string {
   return `notifications/${kind}/list_changed`;
-}
-
-/** A stream to which others add. */
-export async function* endless(...first: readonly Frame[]): AsyncGenerator<Frame, void> {
-  yield* first;
-  await new Promise<never>(() => {});
 }

@@ -6,7 +6,7 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { OpenedTask } from '../tasks/task-ids.ts';
 import type { Era } from '../wire/eras.ts';
-import type { RpcMessage, RpcResponse } from '../wire/json-rpc.ts';
+import type { RpcMessage, RpcRequest, RpcResponse } from '../wire/json-rpc.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import type { Patience } from './patience.ts';
 
@@ -39,6 +39,9 @@ export interface Asked {
   readonly taskSession?: string | undefined;
 }
 
+/** A message that wants an answer. */
+export type AskedRequest = Asked & { readonly message: RpcRequest };
+
 /** An answer that has begun. */
 export interface Answer {
   readonly status: number;
@@ -47,6 +50,16 @@ export interface Answer {
   readonly body: string | AsyncIterable<Frame> | undefined;
   /** What JSON text says. */
   readonly response?: RpcResponse;
+}
+
+/** A relayed answer, and what it says of the upstream's session. */
+export interface Relayed extends Answer {
+  /** Set by the answer to `initialize`. */
+  readonly session: string | undefined;
+  /** The session is one that the gateway holds. */
+  readonly isHeld?: true;
+  /** The upstream does not know the session any more. */
+  readonly isForgotten: boolean;
 }
 
 /** What is sent without a message. */

@@ -12,7 +12,8 @@ import { isRequest, type RpcResponse } from '../wire/json-rpc.ts';
 import { RPC } from '../wire/mcp-error.ts';
 import { FrameReader } from '../wire/sse-frames.ts';
 import { checkedMessage, type Expected, garbage } from './answer-check.ts';
-import type { Answer, Asked, AskedWithout } from './asked.ts';
+import type { Answer, Asked, AskedWithout, Relayed } from './asked.ts';
+import { EVENT_HEADERS, JSON_HEADERS } from './own-answer.ts';
 import type { Patience } from './patience.ts';
 import { relayedEvents } from './relayed-events.ts';
 
@@ -25,16 +26,6 @@ interface RelayDeps
 const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'last-event-id'];
 /** Of revisions that have them, where they were compared with the body. */
 const ROUTING_HEADERS = ['mcp-method', 'mcp-name'];
-
-/** A relayed answer, and what it says of the upstream's session. */
-export interface Relayed extends Answer {
-  /** Set by the answer to `initialize`. */
-  readonly session: string | undefined;
-  /** The session is one that the gateway holds. */
-  readonly isHeld?: true;
-  /** The upstream does not know the session any more. */
-  readonly isForgotten: boolean;
-}
 
 /**
  * Sends a client's message on.
@@ -178,13 +169,6 @@ function forgotten(id: Expected['id'] = 0): Answer {
   const response: RpcResponse = { jsonrpc: '2.0', id, error };
   return { status: 404, headers: JSON_HEADERS, body: JSON.stringify(response), response };
 }
-
-const JSON_HEADERS = [['content-type', 'application/json']] as const;
-export const EVENT_HEADERS = [
-  ['content-type', 'text/event-stream'],
-  ['cache-control', 'no-cache, no-transform'],
-  ['x-accel-buffering', 'no'],
-] as const;
 
 function eventsAnswer(
   { bounds }: RelayDeps,

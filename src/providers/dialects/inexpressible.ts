@@ -43,6 +43,22 @@ const MEMBERS = {
 /** What a wire cannot express, in the order of the violations: `true`, or what the wire says otherwise. */
 export type Inexpressible = Readonly<Partial<Record<keyof typeof MEMBERS, true | Partial<Member>>>>;
 
+/** What neither Anthropic's wire nor AWS's can express. @param search the tool that searches the web there */
+export const claudeLacks = (search: string): Inexpressible => ({
+  n: true,
+  logprobs: true,
+  top_logprobs: true,
+  logit_bias: true,
+  frequency_penalty: true,
+  presence_penalty: true,
+  audio: true,
+  modalities: true,
+  web_search_options: { message: `use a ${search} tool instead` },
+  verbosity: true,
+  functions: true,
+  function_call: true,
+});
+
 /** The check of a wire, which throws GatewayError `validation_failed` with every member that cannot be expressed. */
 export function refusing(members: Inexpressible): (request: CreateChatCompletionRequest) => void {
   const refused = Object.entries(members).map(([field, own]): Member & { readonly field: string } => {

@@ -1,7 +1,7 @@
 // What a chat completion may ask for and Converse cannot express. What would change the answer is refused by name; what
 // would not (`seed`, which is best effort by OpenAI's own words, `store`, `metadata`, `user`, `prompt_cache_key`,
 // `prediction`, a speaker's `name`, an image's `detail`) is left out.
-import { refusing } from '../inexpressible.ts';
+import { claudeLacks, refusing } from '../inexpressible.ts';
 import type { LeftOut } from '../left-out.ts';
 
 /** What would not change the answer. */
@@ -16,17 +16,4 @@ export const LEFT_OUT: LeftOut = [
 ];
 
 /** @throws GatewayError `validation_failed` with every member that cannot be expressed. */
-export const refuseInexpressible = refusing({
-  n: true,
-  logprobs: true,
-  top_logprobs: true,
-  logit_bias: true,
-  frequency_penalty: true,
-  presence_penalty: true,
-  audio: true,
-  modalities: true,
-  web_search_options: { message: 'use a system tool instead' },
-  verbosity: true,
-  functions: true,
-  function_call: true,
-});
+export const refuseInexpressible = refusing(claudeLacks('system'));
