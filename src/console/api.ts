@@ -67,23 +67,26 @@ export function wordsOf(error: unknown): string {
 export async function readSession(): Promise<void> {
   try {
     session.value = await client(SessionsService).getSession({});
+    windows.postMessage(session.value.id);
   } catch (error) {
     if (detailOf(error)?.reason !== 'unauthenticated') reachable.value = false;
     session.value = null;
   }
 }
 
-/** Whether the session is still there; a gateway that does not answer ends none. */
+/** Whether the session is still there, or another one now; a gateway that does not answer ends none. */
 export async function checkSession(): Promise<void> {
-  await client(SessionsService)
+  const found = await client(SessionsService)
     .getSession({})
-    .catch(() => {});
+    .catch(() => undefined);
+  if (found !== undefined && found.id !== session.value?.id) session.value = found;
 }
 
-/** Tells the other windows of this browser that the session has ended. */
-const ended = new BroadcastChannel('sluice session');
-ended.addEventListener('message', () => {
-  session.value = null;
+/** Tells the other windows of this browser which session there is now: its id; empty: it has ended. */
+const windows = new BroadcastChannel('sluice session');
+windows.addEventListener('message', ({ data }: MessageEvent<string>) => {
+  if (data === '') session.value = null;
+  else if (session.value !== undefined && session.value?.id !== data) void checkSession();
 });
 
 // A window that was out of sight, or that the browser kept as it was, may be of a session that has ended.
@@ -103,6 +106,7 @@ setInterval(() => {
 /** @throws ConnectError when the key does not count */
 export async function signIn(key: string): Promise<void> {
   session.value = await client(SessionsService).createSession({}, { headers: { 'x-gateway-api-key': key } });
+  windows.postMessage(session.value.id);
 }
 
 export async function signOut(): Promise<void> {
@@ -110,7 +114,7 @@ export async function signOut(): Promise<void> {
     .deleteSession({ sessionId: 'current' })
     .catch(() => ({ signOutUrl: '' }));
   session.value = null;
-  ended.postMessage('');
+  windows.postMessage('');
   // The identity provider ends its own session there, and leads back.
   if (/^https?:\/\//.test(signOutUrl)) location.assign(signOutUrl);
 }

@@ -6,7 +6,7 @@ import { readSession, session, signOut } from './api.ts';
 import { GoTo } from './go-to.tsx';
 import type { PageProps } from './page-props.ts';
 import { PAGES, type Page } from './pages.ts';
-import { Alert } from './parts.tsx';
+import { Alert, Head } from './parts.tsx';
 import { returnTo } from './return-to.ts';
 import { go, href, path } from './router.ts';
 import { SignIn } from './sign-in.tsx';
@@ -78,7 +78,10 @@ function Shell() {
         )}
         {page !== undefined && <Shown key={page.path} page={page} />}
         {page === undefined && path.value !== '/' && (
-          <p class="empty">There is no such page, or not for this key.</p>
+          <>
+            <Head title="No page" />
+            <p class="empty">There is no such page, or not for this key.</p>
+          </>
         )}
       </main>
       <GoTo pages={allowed} />

@@ -18,10 +18,12 @@ interface AreaProps {
 /** Text of several lines with its label. */
 export function Area({ label, rows = 3, ...rest }: AreaProps) {
   const id = useId();
+  // What is there at first is in sight.
+  const { length } = (rest.value ?? rest.defaultValue ?? '').slice(0, 4000).split('\n');
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <textarea id={id} rows={rows} spellcheck={false} {...rest} />
+      <textarea id={id} rows={Math.max(rows, Math.min(16, length))} spellcheck={false} {...rest} />
     </div>
   );
 }

@@ -1,11 +1,12 @@
 // A figure: its sum, its course over time in one line or several, and the same as a table.
-import { type Signal, signal, useSignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { moment } from './figures.ts';
 import { entriesHref, NOT_OF_THE_LOG } from './log-query.ts';
 import { Table } from './parts.tsx';
+import { ask, query } from './router.ts';
 
 export interface Point {
   /** ISO 8601. */
@@ -15,10 +16,21 @@ export interface Point {
   readonly text: string;
 }
 
+/** Members of an address. */
+type Members = Readonly<Record<string, string>>;
+
 /** One of several courses; all have the same times. */
 export interface Line {
   readonly name: string;
   readonly points: readonly Point[];
+  /** What leads to its entries alone; undefined: the log has no filter for them. */
+  readonly filter?: Members | undefined;
+}
+
+/** ISO 8601; what is before or after it counts in no value. */
+export interface Times {
+  readonly timeOfGenerationMin: string;
+  readonly timeOfGenerationMax: string;
 }
 
 interface FigureProps {
@@ -28,13 +40,17 @@ interface FigureProps {
   readonly former?: string | undefined;
   /** Leads to the entries that the sum is of. */
   readonly link?: string | undefined;
+  /** Leads to those of the period before. */
+  readonly formerLink?: string | undefined;
   readonly points: readonly Point[];
+  readonly filter: Members;
+  readonly times: Times;
 }
 
-export function Figure({ name, sum, former, link, points }: FigureProps) {
+export function Figure({ name, sum, former, link, formerLink, points, filter, times }: FigureProps) {
   const id = useId();
-  const isTable = useSignal(false);
-  const lines = useMemo(() => [{ name, points }], [name, points]);
+  const lines = useMemo(() => [{ name, points, filter }], [name, points, filter]);
+  const isTable = isTabled(name);
   return (
     <figure aria-labelledby={id}>
       <figcaption>
@@ -43,23 +59,36 @@ export function Figure({ name, sum, former, link, points }: FigureProps) {
         </span>
         <span class="sum">
           {link === undefined ? sum : <a href={link}>{sum}</a>}
-          {former !== undefined && <span class="hint"> before: {former}</span>}
+          {former !== undefined && (
+            <span class="hint">
+              {' '}
+              before: {formerLink === undefined ? former : <a href={formerLink}>{former}</a>}
+            </span>
+          )}
         </span>
-        <TableButton isTable={isTable} />
+        <TableButton name={name} />
       </figcaption>
-      {isTable.value ? <Values name={name} lines={lines} /> : <Chart lines={lines} />}
+      {isTable ? <Values name={name} lines={lines} times={times} /> : <Chart lines={lines} />}
     </figure>
   );
 }
 
+interface CoursesProps {
+  readonly name: string;
+  readonly lines: readonly Line[];
+  readonly times: Times;
+}
+
+/** What the address calls the table of several courses. */
+const COURSES = 'Courses';
+
 /** Several courses over the same times, told apart by their lines. */
-export function Courses({ name, lines }: { readonly name: string; readonly lines: readonly Line[] }) {
-  const isTable = useSignal(false);
+export function Courses({ name, lines, times }: CoursesProps) {
   return (
     <div class="courses">
       <p class="actions">
         {name}
-        <TableButton isTable={isTable} />
+        <TableButton name={COURSES} />
       </p>
       <ul class="chips legend">
         {lines.map((line, i) => (
@@ -68,39 +97,68 @@ export function Courses({ name, lines }: { readonly name: string; readonly lines
           </li>
         ))}
       </ul>
-      {isTable.value ? <Values name={name} lines={lines} /> : <Chart lines={lines} />}
+      {isTabled(COURSES) ? <Values name={name} lines={lines} times={times} /> : <Chart lines={lines} />}
     </div>
   );
 }
 
-function TableButton({ isTable }: { readonly isTable: Signal<boolean> }) {
+/** Whether the address shows the figure as a table. */
+function isTabled(name: string): boolean {
+  return (query.value.get('tables') ?? '').split(',').includes(name);
+}
+
+function TableButton({ name }: { readonly name: string }) {
+  const isTable = isTabled(name);
+  const toggle = (): void => {
+    const shown = (query.value.get('tables') ?? '').split(',').filter((one) => one !== '');
+    ask({ tables: (isTable ? shown.filter((one) => one !== name) : [...shown, name]).join(',') }, true);
+  };
   return (
-    <button
-      type="button"
-      aria-pressed={isTable.value}
-      onClick={() => {
-        isTable.value = !isTable.value;
-      }}
-    >
+    <button type="button" aria-pressed={isTable} onClick={toggle}>
       Table
     </button>
   );
 }
 
-function Values({ name, lines }: { readonly name: string; readonly lines: readonly Line[] }) {
-  const times = lines[0]?.points ?? [];
-  const kept = times.flatMap(({ at }, i) =>
-    lines.some(({ points }) => points[i]?.value) ? [{ at, i }] : [],
+interface ValuesProps {
+  readonly name: string;
+  readonly lines: readonly Line[];
+  readonly times: Times;
+}
+
+function Values({
+  name,
+  lines,
+  times: { timeOfGenerationMin: first, timeOfGenerationMax: last },
+}: ValuesProps) {
+  const points = lines[0]?.points ?? [];
+  const kept = points.flatMap(({ at }, i) =>
+    lines.some((line) => line.points[i]?.value) ? [{ at, i }] : [],
   );
+  const linkOf = (i: number, filter: Members): string =>
+    entriesHref({
+      ...NOT_OF_THE_LOG,
+      ...filter,
+      from: Date.parse(points[i]?.at ?? first) < Date.parse(first) ? first : (points[i]?.at ?? first),
+      to: Date.parse(points[i + 1]?.at ?? last) > Date.parse(last) ? last : (points[i + 1]?.at ?? last),
+    });
+  const isOne = lines.length === 1;
   return (
     <Table
       label={`${name} over time`}
       columns={['Time', ...lines.map((line) => line.name)]}
       rows={kept.map(({ at, i }) => [
-        <a key="at" href={entriesHref({ ...NOT_OF_THE_LOG, from: at, to: times[i + 1]?.at ?? '' })}>
+        <a key="at" href={linkOf(i, (isOne && lines[0]?.filter) || {})}>
           {moment(at)}
         </a>,
-        ...lines.map(({ points }) => points[i]?.text ?? ''),
+        ...lines.map(({ points: own, filter }) => {
+          const text = own[i]?.text ?? '';
+          return isOne || filter === undefined || !own[i]?.value ? (
+            text
+          ) : (
+            <a href={linkOf(i, filter)}>{text}</a>
+          );
+        }),
       ])}
       empty="Nothing in this time."
     />
@@ -109,6 +167,11 @@ function Values({ name, lines }: { readonly name: string; readonly lines: readon
 
 const HEIGHT = 150;
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+
+/** Room for the longest number at an axis. */
+function widthOf(_: uPlot, texts: readonly string[] | null): number {
+  return Math.max(54, 20 + 7 * Math.max(0, ...(texts ?? []).map((text) => text.length)));
+}
 
 /** Pictures do not change their colours by themselves. */
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -138,7 +201,10 @@ function Chart({ lines }: { readonly lines: readonly Line[] }) {
         height: HEIGHT,
         legend: { show: false },
         cursor: { y: false },
-        axes: [axis, { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => SHORT.format(tick)) }],
+        axes: [
+          axis,
+          { ...axis, size: widthOf, values: (_, ticks) => ticks.map((tick) => SHORT.format(tick)) },
+        ],
         series: [
           {},
           ...lines.map(({ name, points }, i) => {

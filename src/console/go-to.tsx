@@ -38,6 +38,9 @@ export function GoTo({ pages }: { readonly pages: readonly Page[] }) {
       event.preventDefault();
       const step = event.key === 'ArrowDown' ? 1 : -1;
       at.value = Math.max(0, Math.min(found.length - 1, at.value + step));
+      requestAnimationFrame(() =>
+        document.getElementById(`go-to-${at.value}`)?.scrollIntoView({ block: 'nearest' }),
+      );
     }
   };
   return (

@@ -39,9 +39,32 @@ export function timesOf(params: URLSearchParams): {
 }
 
 /** Members of the address that say how sums are shown, and nothing of entries. */
-export const NOT_OF_THE_LOG = { by: '', member: '', compare: '', measure: '', month: '', team: '' } as const;
+export const NOT_OF_THE_LOG = {
+  by: '',
+  member: '',
+  compare: '',
+  measure: '',
+  month: '',
+  team: '',
+  tables: '',
+} as const;
 
 /** A link to entries: what the address filters by, and more. */
 export function entriesHref(more: Readonly<Record<string, string>>): string {
-  return href('/logs', { ...Object.fromEntries(query.value), ...more });
+  const given = Object.fromEntries(query.value);
+  const { metadata } = more;
+  return href('/logs', {
+    ...given,
+    ...more,
+    ...(metadata && { metadata: bothOf(given.metadata ?? '', metadata) }),
+  });
+}
+
+/** Members of metadata that the address asks for, and more. */
+function bothOf(given: string, more: string): string {
+  try {
+    return JSON.stringify({ ...JSON.parse(given), ...JSON.parse(more) });
+  } catch {
+    return more;
+  }
 }

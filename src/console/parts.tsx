@@ -167,6 +167,7 @@ export function download(name: string, type: string, parts: BlobPart[]): void {
 
 /** A cell of a CSV file: what a spreadsheet would take for a formula is text. */
 export function csvCell(value: string): string {
-  const safe = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value) ? `'${value}` : value;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value) ? `'${value}` : value;
+  // Some spreadsheets part cells at ; or tabs: what follows one is not the beginning of a cell.
+  return /[",;\t\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -29,6 +29,11 @@ export function ask(changes: Readonly<Record<string, string>>, replace = false):
   go(path.value + (text === '' ? '' : `?${text}`), replace);
 }
 
+/** The members but some. */
+export function without(params: URLSearchParams, ...names: readonly string[]): URLSearchParams {
+  return new URLSearchParams([...params].filter(([name]) => !names.includes(name)));
+}
+
 /** A link within the console. */
 export function href(to: string, params: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(params).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '');

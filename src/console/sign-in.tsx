@@ -1,5 +1,6 @@
 // The page of people without a session. It takes the place of the page that they asked for, which follows.
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { client, reachable, signIn, wordsOf } from './api.ts';
 import { Alert, Field, useLoaded } from './parts.tsx';
@@ -9,6 +10,9 @@ export function SignIn() {
   const key = useSignal('');
   const fault = useSignal('');
   const busy = useSignal(false);
+  useEffect(() => {
+    document.title = 'Sign in · Sluice';
+  }, []);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     busy.value = true;

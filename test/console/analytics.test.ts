@@ -66,6 +66,8 @@ inBrowser((opened) => {
     const overTime = page.getByRole('region', { name: 'Over time' });
     await overTime.getByRole('button', { name: 'Table' }).click();
     t.is(await page.getByRole('figure').count(), 5);
+    // What is shown as a table is one after a reload, too.
+    await page.reload();
     await overTime.getByRole('columnheader', { name: 'red' }).waitFor();
     await groups.getByRole('link', { name: 'red' }).click();
     await page.getByText('2 entries').waitFor();
@@ -80,6 +82,10 @@ inBrowser((opened) => {
     const lines = (await file(page, 'CSV of the month')).split('\r\n');
     const now = new Date().toISOString().slice(0, 7);
     t.true(lines.includes(`${now},red,2,0.0005`), lines.join('\n'));
+    await page.getByLabel('Status', { exact: true }).fill('429');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await month.getByRole('row', { name: 'blue 1 $0' }).getByRole('link').click();
+    await page.getByText('1 entries').waitFor();
 
     const { data } = (await ok(gateway, 'GET', '/logs?status_code=429')) as { data: readonly Failed[] };
     const reason = data[0]?.error?.reason ?? '';
@@ -93,11 +99,87 @@ inBrowser((opened) => {
     t.is(new URL(page.url()).searchParams.get('error_reason'), reason);
     await page.goto(`${gateway.origin}/console/logs`);
     await page.getByRole('button', { name: 'Values' }).click();
+    await page.getByRole('region', { name: 'By error' }).waitFor();
+    await page.reload();
     await page.getByRole('region', { name: 'By error' }).getByRole('button', { name: reason }).click();
     await page.getByText('1 entries').waitFor();
     t.is(new URL(page.url()).searchParams.get('error_reason'), reason);
     t.deepEqual(faults, []);
   });
+
+  test.serial(
+    'groups beyond a page are in the file, calls of none are a line, and all lines add up',
+    async (t) => {
+      t.timeout(170_000);
+      const { gateway, provider, page, faults } = await bench(t, opened());
+      const call = (metadata: Readonly<Record<string, string>>, model = 'gpt-ok') =>
+        fetch(`${gateway.origin}/v1/chat/completions`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            'x-gateway-api-key': WORKSPACE_KEY,
+            'x-gateway-provider': 'openai',
+            'x-gateway-custom-host': `${provider.origin}/v1`,
+            'x-gateway-metadata': JSON.stringify(metadata),
+            authorization: 'Bearer sk',
+          },
+          body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+        });
+      // The default page of groups has 100.
+      for (let i = 0; i < 110; i += 10)
+        await Promise.all(Array.from({ length: 10 }, (_, n) => call({ team: `t${i + n}`, env: 'a' })));
+      await call({ team: 't0', env: 'b' });
+      await call({ team: 't1;=1+1' }, 'status-503');
+      await call({});
+      await page.goto(`${gateway.origin}/console/analytics?from=1h&month=current&team=team`);
+      await signIn(page, ADMIN_KEY);
+      const month = page.getByRole('table', { name: 'Cost by team' });
+      await month.getByRole('row', { name: '(none) 1' }).waitFor();
+      const lines = (await file(page, 'CSV of the month')).trim().split('\r\n').slice(1);
+      t.is(lines.length, 112);
+      t.is(
+        lines.reduce((sum, line) => sum + Number(line.split(',').at(-2)), 0),
+        113,
+      );
+      t.true(
+        lines.some((line) => line.includes(',"t1;=1+1",1,')),
+        lines.join('\n'),
+      );
+
+      // Both members of the metadata count in the link, and what a table's line tells is what it leads to.
+      await page.goto(
+        `${gateway.origin}/console/analytics?from=1h&by=metadata&metadata=${encodeURIComponent('{"env":"b"}')}`,
+      );
+      await page
+        .getByRole('table', { name: 'By team' })
+        .getByRole('link', { name: 't0', exact: true })
+        .click();
+      await page.getByText('1 entries').waitFor();
+      await page.goto(`${gateway.origin}/console/analytics?from=1h&tables=Requests,Errors,Courses`);
+      const figure = (name: string) => page.getByRole('figure', { name, exact: true });
+      await figure('Errors').getByRole('table').getByRole('link').first().click();
+      await page.getByText('1 entries').waitFor();
+      await page.goBack();
+      const rows = await figure('Requests').getByRole('table').getByRole('row').allInnerTexts();
+      const counts = rows.slice(1).map((row) => Number(row.split('\t').at(-1)));
+      t.is(
+        counts.reduce((sum, count) => sum + count, 0),
+        113,
+      );
+      for (const [i, count] of counts.entries()) {
+        await figure('Requests').getByRole('table').getByRole('link').nth(i).click();
+        await page.getByText(`${count} entries`).waitFor();
+        const { searchParams } = new URL(page.url());
+        t.true((searchParams.get('from') ?? '') < (searchParams.get('to') ?? ''), page.url());
+        await page.goBack();
+      }
+      const overTime = page.getByRole('region', { name: 'Over time' });
+      await overTime.getByRole('cell').getByRole('link', { name: '1', exact: true }).first().click();
+      await page.getByText('1 entries').waitFor();
+      t.is(new URL(page.url()).searchParams.get('model'), 'status-503');
+      t.deepEqual(faults, []);
+    },
+  );
 });
 
 interface Failed {

@@ -1,4 +1,8 @@
 // The playground in a browser: one model or two, with tools, a price beforehand, and what is kept of it.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { ok } from '../support/front-door.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -142,8 +146,8 @@ inBrowser((opened) => {
     t.is(await page.getByLabel('Message').inputValue(), "it's three");
     t.is(await page.getByLabel('Instructions').inputValue(), 'Be brief.');
     t.is(await page.getByLabel('Model').inputValue(), 'gpt-ok');
+    t.is(await page.getByLabel('Base URL').inputValue(), `${provider.origin}/v1`);
     await page.getByLabel('Provider API key').fill('sk-again');
-    await page.getByLabel('Base URL').fill(`${provider.origin}/v1`);
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('region', { name: 'Answer' }).getByText('Zürich').waitFor();
     const { stream, stream_options: _, ...again } = JSON.parse(provider.seen.at(-1)?.body.toString() ?? '{}');
@@ -151,4 +155,89 @@ inBrowser((opened) => {
     t.deepEqual(again, body);
     t.deepEqual(faults, []);
   });
+
+  test.serial('a copied command does what it says in a shell, whatever a caller wrote', async (t) => {
+    t.timeout(170_000);
+    const { gateway, provider, page, faults, context } = await bench(t, opened());
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const hostile = 'it\'s $(echo run) `echo run` \\ "$HOME" !! \n@x';
+    const call = (content: string) =>
+      fetch(`${gateway.origin}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-gateway-api-key': WORKSPACE_KEY,
+          'x-gateway-provider': 'openai',
+          'x-gateway-custom-host': `${provider.origin}/v1`,
+          'x-gateway-metadata': JSON.stringify({ note: "$(echo run) it's" }),
+          'x-gateway-`echo`': 'a***b',
+          'x-gateway-$PATH': 'a***b',
+          authorization: 'Bearer sk',
+        },
+        body: JSON.stringify({ model: 'gpt-ok', messages: [{ role: 'user', content }] }),
+      });
+    await call(hostile);
+    await call(`${hostile}${'x'.repeat(200_000)}`);
+    await ok(gateway, 'POST', '/logs', {
+      body: {
+        request: { url: 'https://elsewhere.test/v1/chat/completions', method: 'POST', body: { model: 'm' } },
+        response: { status: 200, body: {} },
+      },
+      key: WORKSPACE_KEY,
+    });
+    await page.goto(`${gateway.origin}/console/logs?model=gpt-ok`);
+    await signIn(page, ADMIN_KEY);
+    const copied = async (): Promise<string> => {
+      await page.getByRole('button', { name: 'Copy as curl' }).click();
+      return String(await page.evaluate('navigator.clipboard.readText()'));
+    };
+    const open = async (nth: number): Promise<void> => {
+      await page.getByRole('table', { name: 'Logs' }).getByRole('link').nth(nth).click();
+      await page.getByRole('region', { name: 'Request' }).waitFor();
+    };
+    await open(1);
+    const short = pasted(await copied());
+    t.deepEqual(short.args.slice(0, 5), [
+      '-X',
+      'POST',
+      `${gateway.origin}/v1/chat/completions`,
+      '-H',
+      'x-gateway-api-key: own-key',
+    ]);
+    t.true(short.args.includes('authorization: Bearer own-credential'));
+    t.true(short.args.includes(`x-gateway-metadata: {"note":"$(echo run) it's"}`), short.args.join('\n'));
+    t.is(short.args.filter((arg) => /echo`|PATH/.test(arg) && !arg.startsWith('{')).length, 0);
+    t.is(JSON.parse(short.args.at(-1) ?? '').messages[0].content, hostile);
+    t.is(short.args.at(-2), '--data-raw');
+    await page.goBack();
+    await open(0);
+    const long = pasted(await copied());
+    t.is(long.args.at(-1), '@-');
+    t.is(JSON.parse(long.input).messages[0].content.length, hostile.length + 200_000);
+    // What was told of a call to another address does not get the gateway's key.
+    await page.goto(`${gateway.origin}/console/logs?model=m`);
+    await open(0);
+    const told = await copied();
+    t.true(told.includes('https://elsewhere.test/v1/chat/completions'), told);
+    t.false(told.includes('GATEWAY_API_KEY'), told);
+    t.deepEqual(faults, []);
+  });
 });
+
+/** What a shell makes of a command: the arguments of curl, and what it reads. */
+function pasted(command: string): { readonly args: readonly string[]; readonly input: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-curl-'));
+  try {
+    const file = join(folder, 'command.sh');
+    writeFileSync(file, `curl() { printf '%s\\n\\0' "$@"; printf '\\0'; cat; }\n${command}\n`);
+    const out = execFileSync('sh', [file], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, GATEWAY_API_KEY: 'own-key', PROVIDER_API_KEY: 'own-credential' },
+    });
+    const [given = '', input = ''] = out.split('\n\0\0');
+    return { args: given.split('\n\0'), input };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { ok } from '../support/front-door.ts';
-import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
+import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { bench, inBrowser } from './bench.ts';
 import { signIn } from './browser.ts';
 import { startWire } from './wire.ts';
@@ -41,6 +41,15 @@ inBrowser((opened) => {
     await other.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     t.is(await page.getByRole('table').count(), 0);
+    t.is(await page.title(), 'Sign in · Sluice');
+
+    // Signing in there as somebody else shows theirs in all of them.
+    await signIn(page, ADMIN_KEY);
+    await other.getByRole('table', { name: 'Budgets' }).waitFor();
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(other, WORKSPACE_KEY);
+    await page.getByText('There is no such page, or not for this key.').waitFor();
+    t.is(await page.getByRole('link', { name: 'Keys' }).count(), 0);
     t.deepEqual(faults, []);
   });
 

@@ -55,3 +55,20 @@ export function filterOf(by: string, value: string): Readonly<Record<string, str
     return { metadata: JSON.stringify({ [by.slice('metadata.'.length)]: value }) };
   return { [MEMBERS[by] ?? 'model']: value };
 }
+
+/** What all calls of a time came to. */
+export interface Totals {
+  readonly requests: bigint;
+  readonly costExact: string | undefined;
+}
+
+/** Calls of no group, and of groups that are not shown, so that the lines add up; undefined: there are none. */
+export function restOf(shown: { readonly groups: readonly Group[]; readonly total: number }, of: Totals) {
+  const sum = (read: (group: Group) => bigint): bigint =>
+    shown.groups.reduce((total, group) => total + read(group), 0n);
+  const requests = of.requests - sum((group) => group.requests);
+  if (requests <= 0n) return undefined;
+  const cost = BigInt(of.costExact ?? '0') - sum(({ costExact }) => BigInt(costExact ?? '0'));
+  const name = shown.total > shown.groups.length ? '(all others)' : '(none)';
+  return { value: '', name, requests, costExact: String(cost) } satisfies Group;
+}

@@ -10,7 +10,8 @@ import { Courses, type Line } from '../figure.tsx';
 import { duration, whole } from '../figures.ts';
 import { Alert, Choice, useLoaded } from '../parts.tsx';
 import { ask, query } from '../router.ts';
-import { groupingOf, rangeOf } from './read.ts';
+import { filterOf } from './groups.ts';
+import { groupingOf, type Range } from './read.ts';
 
 const MEASURES = [
   ['requests', 'Requests'],
@@ -28,16 +29,19 @@ const MEASURES = [
 ] as const;
 const TOP = 5;
 
-export function OverTime({ asked }: { readonly asked: string }) {
+interface OverTimeProps {
+  /** The address' filters and grouping. */
+  readonly asked: string;
+  readonly range: Range;
+}
+
+export function OverTime({ asked, range }: OverTimeProps) {
   const measure = query.value.get('measure') ?? 'requests';
   const by = groupingOf(query.value);
-  const { value, error } = useLoaded(`over time ${asked}`, (signal) =>
-    client(AnalyticsGraphsService).getGroupedGraph(
-      { ...rangeOf(new URLSearchParams(asked)), measure, groupBy: by, top: TOP },
-      { signal },
-    ),
+  const { value, error } = useLoaded(`over time ${asked} ${measure}`, (signal) =>
+    client(AnalyticsGraphsService).getGroupedGraph({ ...range, measure, groupBy: by, top: TOP }, { signal }),
   );
-  const lines = useMemo(() => (value === undefined ? [] : linesOf(value, measure)), [value, measure]);
+  const lines = useMemo(() => (value === undefined ? [] : linesOf(value, measure, by)), [value, measure]);
   const name = MEASURES.find(([known]) => known === measure)?.[1] ?? measure;
   return (
     <section aria-label="Over time">
@@ -52,7 +56,7 @@ export function OverTime({ asked }: { readonly asked: string }) {
       {error !== undefined && <Alert>{error}</Alert>}
       {value !== undefined && isToken(measure) && <Coverage graph={value} />}
       {value !== undefined && value.groups.length > 0 && (
-        <Courses name={`${name} by ${by.replace('metadata.', '')}`} lines={lines} />
+        <Courses name={`${name} by ${by.replace('metadata.', '')}`} lines={lines} times={range} />
       )}
     </section>
   );
@@ -80,7 +84,7 @@ function Coverage({ graph: { dataPoints } }: { readonly graph: GroupedGraph }) {
   );
 }
 
-function linesOf({ groups, dataPoints }: GroupedGraph, measure: string): readonly Line[] {
+function linesOf({ groups, dataPoints }: GroupedGraph, measure: string, by: string): readonly Line[] {
   const text = (value: number): string => {
     if (measure === 'cost') return `$${(value / 100).toFixed(6).replace(/\.?0+$/, '')}`;
     return measure.endsWith('latency') || isToken(measure) ? duration(value) : whole(value);
@@ -88,19 +92,23 @@ function linesOf({ groups, dataPoints }: GroupedGraph, measure: string): readonl
   const line = (
     name: string,
     read: (point: GroupedGraph['dataPoints'][number]) => number | undefined,
+    group?: string,
   ): Line => ({
     name,
+    filter: group === undefined ? undefined : filterOf(by, group),
     points: dataPoints.map((point) => {
       const value = read(point);
       return { at: point.timestamp, value: value ?? null, text: value === undefined ? '' : text(value) };
     }),
   });
   if (isToken(measure)) {
-    const tokens = groups.map((group, i) => line(group || '(none)', ({ measured }) => measured[i]?.value));
+    const tokens = groups.map((group, i) =>
+      line(group || '(none)', ({ measured }) => measured[i]?.value, group),
+    );
     const isMore = dataPoints.some(({ measuredRest }) => measuredRest?.value !== undefined);
     return isMore ? [...tokens, line('all others', ({ measuredRest }) => measuredRest?.value)] : tokens;
   }
-  const lines = groups.map((group, i) => line(group || '(none)', ({ values }) => values[i] ?? 0));
+  const lines = groups.map((group, i) => line(group || '(none)', ({ values }) => values[i] ?? 0, group));
   const hasRest = dataPoints.some(({ rest }) => rest !== 0);
   return hasRest ? [...lines, line('all others', ({ rest }) => rest)] : lines;
 }

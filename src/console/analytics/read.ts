@@ -5,7 +5,7 @@ import { client } from '../api.ts';
 import { latest } from '../clock.ts';
 import { timeOf } from '../figures.ts';
 import { filtersOf } from '../log-query.ts';
-import { type Group, groupOf } from './groups.ts';
+import { type Group, groupOf, type Totals } from './groups.ts';
 
 export const DEFAULT_FROM = '24h';
 
@@ -53,6 +53,21 @@ export async function readGraphs(range: Range, signal: AbortSignal) {
   return { requests, cost, latency, tokens, errors, codes };
 }
 
+/** What all calls of a time came to. */
+export async function readTotals(range: Range, signal?: AbortSignal): Promise<Totals> {
+  const graphs = client(AnalyticsGraphsService);
+  const options = signal === undefined ? {} : { signal };
+  const [requests, cost] = await Promise.all([
+    graphs.getRequestsGraph(range, options),
+    graphs.getCostGraph(range, options),
+  ]);
+  return totalsOf({ requests, cost });
+}
+
+export function totalsOf({ requests, cost }: Pick<Graphs, 'requests' | 'cost'>): Totals {
+  return { requests: requests.summary?.total ?? 0n, costExact: cost.summary?.totalExact };
+}
+
 /** Statuses of errors, as the log's filter takes them; empty: there was no error. */
 export function errorStatuses({ codes }: Graphs): string {
   return codes.dataPoints.map(({ statusCode }) => String(statusCode)).join(',');
@@ -60,19 +75,60 @@ export function errorStatuses({ codes }: Graphs): string {
 
 export type Graphs = Awaited<ReturnType<typeof readGraphs>>;
 
-export async function readGroups(range: Range, by: string, signal: AbortSignal): Promise<readonly Group[]> {
+/** Groups of one question; more are read page by page. */
+const PAGE = 1000;
+/** Groups that a file holds; the others are one line of it. */
+export const MOST_GROUPS = 50_000;
+
+export interface Groups {
+  /** Those with the most requests. */
+  readonly groups: readonly Group[];
+  /** Groups there are. */
+  readonly total: number;
+}
+
+/** @param most groups that are read, at least a page */
+export async function readGroups(
+  range: Range,
+  by: string,
+  signal: AbortSignal | undefined,
+  most = PAGE,
+): Promise<Groups> {
+  // New entries move groups from page to page: each counts once.
+  const found = new Map<string, Group>();
+  let total = 0;
+  for (let page = 0; page * PAGE < most; page++) {
+    const { groups, total: all } = await readPage(range, by, page, signal);
+    for (const group of groups) if (!found.has(group.value)) found.set(group.value, group);
+    total = all;
+    if (groups.length < PAGE) break;
+  }
+  return { groups: [...found.values()], total };
+}
+
+async function readPage(
+  range: Range,
+  by: string,
+  currentPage: number,
+  signal: AbortSignal | undefined,
+): Promise<Groups> {
   const groups = client(AnalyticsGroupsService);
+  const asked = { ...range, currentPage, pageSize: PAGE };
+  const options = signal === undefined ? {} : { signal };
   if (by.startsWith('metadata.')) {
     const metadataKey = by.slice('metadata.'.length);
-    const { data } = await groups.listMetadataGroups({ ...range, metadataKey }, { signal });
-    return data.map(({ metadataValue: value, requests, costExact }) => ({
-      value,
-      name: value,
-      requests,
-      costExact,
-    }));
+    const { data, total } = await groups.listMetadataGroups({ ...asked, metadataKey }, options);
+    return {
+      groups: data.map(({ metadataValue: value, requests, costExact }) => ({
+        value,
+        name: value,
+        requests,
+        costExact,
+      })),
+      total: Number(total),
+    };
   }
   const columns = 'cost,total_tokens,avg_latency,error_count';
-  const { data } = await groups.listAnalyticsGroups({ ...range, groupBy: by, columns }, { signal });
-  return data.map(groupOf);
+  const { data, total } = await groups.listAnalyticsGroups({ ...asked, groupBy: by, columns }, options);
+  return { groups: data.map(groupOf), total: Number(total) };
 }

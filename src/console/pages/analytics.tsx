@@ -1,5 +1,6 @@
 // Analytics: what calls came to over a time. Every figure is the sum of the entries that its links lead to.
-import { filterOf, GROUPS, type Group } from '../analytics/groups.ts';
+import { Action } from '../action.tsx';
+import { filterOf, GROUPS, type Group, restOf } from '../analytics/groups.ts';
 import { Month } from '../analytics/month.tsx';
 import { OverTime } from '../analytics/over-time.tsx';
 import {
@@ -8,10 +9,12 @@ import {
   errorStatuses,
   type Graphs,
   groupingOf,
+  MOST_GROUPS,
   type Range,
   rangeOf,
   readGraphs,
   readGroups,
+  totalsOf,
 } from '../analytics/read.ts';
 import { downloadCsv } from '../csv.ts';
 import { Figure, type Point } from '../figure.tsx';
@@ -19,7 +22,7 @@ import { dollars, duration, whole } from '../figures.ts';
 import { LogFilters } from '../log-filters.tsx';
 import { entriesHref, NOT_OF_THE_LOG } from '../log-query.ts';
 import { Alert, Choice, Field, Head, Table, useLoaded } from '../parts.tsx';
-import { ask, href, query } from '../router.ts';
+import { ask, href, query, without } from '../router.ts';
 
 const TIMES = [
   ['15m', '15 minutes'],
@@ -31,6 +34,9 @@ const TIMES = [
   ['90d', '90 days'],
 ] as const;
 
+/** Members of the address that ask for nothing of what is read here. */
+const SHOWN_APART = ['tables', 'measure', 'month', 'team'] as const;
+
 async function read(asked: string, signal: AbortSignal) {
   const params = new URLSearchParams(asked);
   const range = rangeOf(params);
@@ -40,13 +46,13 @@ async function read(asked: string, signal: AbortSignal) {
     readGroups(range, by, signal),
     params.get('compare') === '1' ? readGraphs(before(range), signal) : undefined,
   ]);
-  return { graphs, groups, former, by, range };
+  return { graphs, groups, former, by, range, formerRange: before(range) };
 }
 
 type Shown = Awaited<ReturnType<typeof read>>;
 
 export default function Analytics() {
-  const asked = query.value.toString();
+  const asked = without(query.value, ...SHOWN_APART).toString();
   const { value, error, reload } = useLoaded(asked, (signal) => read(asked, signal));
   const hasMonth = query.value.has('month');
   const isCompared = query.value.get('compare') === '1';
@@ -70,11 +76,7 @@ export default function Analytics() {
         >
           Month by team
         </button>
-        {value !== undefined && (
-          <button type="button" onClick={() => exportCsv(value)}>
-            CSV
-          </button>
-        )}
+        {value !== undefined && <Action name="CSV" run={() => exportCsv(value)} />}
       </Head>
       <LogFilters>
         <Choice
@@ -88,10 +90,10 @@ export default function Analytics() {
       {value === undefined && error === undefined && <p class="empty">Loading…</p>}
       {value !== undefined && (
         <>
-          <Figures graphs={value.graphs} former={value.former} range={value.range} />
+          <Figures {...value} />
           <Grouping />
           <Groups value={value} />
-          <OverTime asked={asked} />
+          <OverTime asked={asked} range={value.range} />
           {query.value.has('month') && <Month />}
         </>
       )}
@@ -99,16 +101,11 @@ export default function Analytics() {
   );
 }
 
-interface FiguresProps {
-  readonly graphs: Graphs;
-  readonly former: Graphs | undefined;
-  readonly range: Range;
-}
-
-function Figures({ graphs, former, range }: FiguresProps) {
+function Figures({ graphs, former, range, formerRange }: Shown) {
   const { requests, cost, latency, tokens, errors } = graphs;
-  const link = entriesHref({ ...timesOf(range), ...NOT_OF_THE_LOG });
+  const all = { link: entriesOf(range), formerLink: entriesOf(formerRange), filter: NOTHING, times: range };
   const statuses = errorStatuses(graphs);
+  const formerStatuses = former === undefined ? '' : errorStatuses(former);
   const counts = (of: readonly { readonly timestamp: string; readonly total: bigint }[]): Point[] =>
     of.map(({ timestamp: at, total }) => ({ at, value: Number(total), text: whole(total) }));
   const latencies = ({ summary }: Graphs['latency']): string =>
@@ -116,15 +113,15 @@ function Figures({ graphs, former, range }: FiguresProps) {
   return (
     <div class="figures">
       <Figure
+        {...all}
         name="Requests"
-        link={link}
         sum={whole(requests.summary?.total)}
         former={former && whole(former.requests.summary?.total)}
         points={counts(requests.dataPoints)}
       />
       <Figure
+        {...all}
         name="Cost"
-        link={link}
         sum={dollars(cost.summary?.totalExact ?? '0')}
         former={former && dollars(former.cost.summary?.totalExact ?? '0')}
         points={cost.dataPoints.map(({ timestamp: at, total, totalExact }) => ({
@@ -134,32 +131,38 @@ function Figures({ graphs, former, range }: FiguresProps) {
         }))}
       />
       <Figure
+        {...all}
         name="Latency"
-        link={link}
         sum={latencies(latency)}
         former={former && latencies(former.latency)}
         points={latency.dataPoints.map(({ timestamp: at, p50 }) => ({ at, value: p50, text: duration(p50) }))}
       />
       <Figure
+        {...all}
         name="Tokens"
-        link={link}
         sum={whole(tokens.summary?.total)}
         former={former && whole(former.tokens.summary?.total)}
         points={counts(tokens.dataPoints)}
       />
       <Figure
+        {...all}
         name="Errors"
-        link={
-          statuses === ''
-            ? undefined
-            : entriesHref({ ...timesOf(range), ...NOT_OF_THE_LOG, status: statuses })
-        }
+        link={statuses === '' ? undefined : entriesOf(range, { status: statuses })}
+        formerLink={formerStatuses === '' ? undefined : entriesOf(formerRange, { status: formerStatuses })}
+        filter={{ status: statuses }}
         sum={whole(errors.summary?.total)}
         former={former && whole(former.errors.summary?.total)}
         points={counts(errors.dataPoints)}
       />
     </div>
   );
+}
+
+const NOTHING = {} as const;
+
+/** A link to the entries of a time. */
+function entriesOf(range: Range, more: Readonly<Record<string, string>> = NOTHING): string {
+  return entriesHref({ ...NOT_OF_THE_LOG, ...timesOf(range), ...more });
 }
 
 function Grouping() {
@@ -193,18 +196,26 @@ function cellsOf({ requests, costExact, totalTokens, avgLatency, errorCount }: G
   return [whole(requests), dollars(costExact), whole(totalTokens), duration(avgLatency), whole(errorCount)];
 }
 
-function Groups({ value: { groups, by, range } }: { readonly value: Shown }) {
+function Groups({ value: { graphs, groups, by, range } }: { readonly value: Shown }) {
   const word = GROUPS.find(([name]) => name === by)?.[1] ?? by.replace('metadata.', '');
+  const statuses = errorStatuses(graphs);
+  const rest = restOf(groups, totalsOf(graphs));
+  const rows = groups.groups.map((group) => {
+    const filter = filterOf(by, group.value);
+    const name = <bdi>{group.name === '' ? '(none)' : group.name.slice(0, 120)}</bdi>;
+    if (filter === undefined) return [name, ...cellsOf(group)];
+    const errors = group.errorCount ? (
+      <a href={entriesOf(range, { status: statuses, ...filter })}>{whole(group.errorCount)}</a>
+    ) : (
+      whole(group.errorCount)
+    );
+    return [<a href={entriesOf(range, filter)}>{name}</a>, ...cellsOf(group).slice(0, -1), errors];
+  });
   return (
     <Table
       label={`By ${word.toLowerCase()}`}
       columns={[word, ...HEADS]}
-      rows={groups.map((group) => {
-        const filter = filterOf(by, group.value);
-        const name = <bdi>{group.name === '' ? '(none)' : group.name.slice(0, 120)}</bdi>;
-        const link = filter && entriesHref({ ...filter, ...timesOf(range), ...NOT_OF_THE_LOG });
-        return [link === undefined ? name : <a href={link}>{name}</a>, ...cellsOf(group)];
-      })}
+      rows={rest === undefined ? rows : [...rows, [rest.name, ...cellsOf(rest)]]}
       empty={
         <>
           No calls in this time. Analytics adds up what calls cost and how long they took:{' '}
@@ -219,8 +230,12 @@ function timesOf({ timeOfGenerationMin: from, timeOfGenerationMax: to }: Range) 
   return { from, to };
 }
 
-function exportCsv({ groups, by }: Shown): void {
-  const rows = groups.map(({ name, requests, costExact, totalTokens, avgLatency, errorCount }) => [
+/** All groups, also those beyond the table. @throws ConnectError */
+async function exportCsv({ graphs, by, range }: Shown): Promise<void> {
+  const all = await readGroups(range, by, undefined, MOST_GROUPS);
+  const rest = restOf(all, totalsOf(graphs));
+  const shown: readonly Group[] = rest === undefined ? all.groups : [...all.groups, rest];
+  const rows = shown.map(({ name, requests, costExact, totalTokens, avgLatency, errorCount }) => [
     name,
     String(requests),
     dollars(costExact).replace('$', ''),

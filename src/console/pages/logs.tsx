@@ -1,5 +1,4 @@
 // Logs: what was asked, what became of it, what it cost; new entries come in as they are made.
-import { useSignal } from '@preact/signals';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import { Action } from '../action.tsx';
 import { reachable } from '../api.ts';
@@ -10,7 +9,7 @@ import { isFiltered, LogFilters } from '../log-filters.tsx';
 import { LogList, type Row } from '../log-list.ts';
 import type { PageProps } from '../page-props.ts';
 import { Alert, Choice, Head, Table } from '../parts.tsx';
-import { ask, href, query } from '../router.ts';
+import { ask, href, query, without } from '../router.ts';
 import { Rows } from '../rows.tsx';
 import { LogPage } from './log.tsx';
 
@@ -29,7 +28,7 @@ const TIMES = [
 ] as const;
 
 function List() {
-  const asked = query.value.toString();
+  const asked = without(query.value, 'values').toString();
   const list = useMemo(() => new LogList(new URLSearchParams(asked)), [asked]);
   useEffect(() => () => list.close(), [list]);
   const { entries, total, totalCapped, isLoaded, fault, waiting, skipped } = list.state.value;
@@ -118,7 +117,7 @@ function short(text: string): string {
 }
 
 function Filters() {
-  const open = useSignal(false);
+  const isOpen = query.value.get('values') === '1';
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const typed = (event.target as Element | null)?.closest?.(
@@ -140,17 +139,11 @@ function Filters() {
           options={TIMES}
           onChange={(from) => ask({ from, to: '' })}
         />
-        <button
-          type="button"
-          aria-expanded={open.value}
-          onClick={() => {
-            open.value = !open.value;
-          }}
-        >
+        <button type="button" aria-expanded={isOpen} onClick={() => ask({ values: isOpen ? '' : '1' }, true)}>
           Values
         </button>
       </LogFilters>
-      {open.value && <LogFacets />}
+      {isOpen && <LogFacets />}
     </>
   );
 }

@@ -82,6 +82,20 @@ function Instances({ status: { instances, instancesIncomplete } }: { readonly st
   );
 }
 
+const BROWSERS = [/(Edg|OPR|Firefox)\/(\d+)/, /(Chrome)\/(\d+)/, /(?:Version)\/(\d+).*(Safari)/] as const;
+const SYSTEMS = /Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux/;
+const NAMES: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' };
+
+/** What people call the browser, e.g. `Firefox 140, Windows`; another program as it calls itself. */
+function browserOf(agent: string): string {
+  const found = BROWSERS.map((pattern) => pattern.exec(agent)).find((match) => match !== null);
+  if (!found) return agent.slice(0, 60);
+  const words = found.slice(1).map((word) => NAMES[word] ?? word);
+  const system = SYSTEMS.exec(agent)?.[0] ?? '';
+  const name = /^\d/.test(words[0] ?? '') ? words.toReversed() : words;
+  return [name.join(' '), NAMES[system] ?? system].filter((part) => part !== '').join(', ');
+}
+
 function Sessions() {
   const fault = useSignal('');
   const { value, error, reload } = useLoaded('sessions', (signal) =>
@@ -106,7 +120,9 @@ function Sessions() {
           columns={['Who', 'Browser', 'From', 'Last call', 'Ends', '']}
           rows={value.data.map((one) => [
             <bdi key="who">{one.name}</bdi>,
-            <bdi key="agent">{one.userAgent.slice(0, 60)}</bdi>,
+            <bdi key="agent" title={one.userAgent}>
+              {browserOf(one.userAgent)}
+            </bdi>,
             one.address,
             moment(one.lastUsedAt),
             moment(one.expiresAt),

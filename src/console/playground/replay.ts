@@ -4,7 +4,11 @@ import { ask, query } from '../router.ts';
 import type { Asked } from './asked.ts';
 
 interface Kept {
-  readonly request?: { readonly body?: unknown; readonly url?: string };
+  readonly request?: {
+    readonly body?: unknown;
+    readonly url?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
   readonly entry?: { readonly provider?: string; readonly operation?: string };
   readonly error?: { readonly message?: string };
 }
@@ -38,8 +42,21 @@ async function read(id: string, signal: AbortSignal): Promise<Replayed> {
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw new Error('The entry has no chat that could be replayed: copy it as curl instead.');
   const { model = '', messages, tools, max_tokens, stream: _, ...others } = body as Record<string, unknown>;
-  ask({ model: String(model), provider: kept.entry?.provider ?? '', replay: '' }, true);
+  const headers = kept.request?.headers ?? {};
+  const baseUrl = headers['x-gateway-custom-host'] ?? '';
+  ask(
+    { model: String(model), provider: providerOf(kept, String(model)), base_url: baseUrl, replay: '' },
+    true,
+  );
   return fieldsOf(messages as readonly Message[], { tools, max_tokens, others });
+}
+
+/** The provider as the call named it: a stored one needs no key. */
+function providerOf({ request, entry }: Kept, model: string): string {
+  const { 'x-gateway-virtual-key': stored, 'x-gateway-provider': named } = request?.headers ?? {};
+  if (stored !== undefined && /^@?[\w.-]+$/.test(stored))
+    return stored.startsWith('@') ? stored : `@${stored}`;
+  return named ?? (model.startsWith('@') ? '' : (entry?.provider ?? ''));
 }
 
 interface Others {
