@@ -70,11 +70,22 @@ function writeHead(res: ServerResponse, head: ResponseHead, own: Pairs): void {
     if (entry) entry[1].push(value);
     else byName.set(name.toLowerCase(), [name, [value]]);
   };
-  for (const { name, value } of head.headers) add(name, value);
+  for (const { name, value } of head.headers) if (!isOwnCookie(name, value)) add(name, value);
   for (const [name, value] of own) byName.set(name, [name, [value]]);
+  // To the browser of a person the answer is of the console's own origin: it runs no script there.
+  if (res.req.headers.cookie?.includes('sluice_session')) {
+    byName.set('content-security-policy', ['content-security-policy', ['sandbox']]);
+    byName.set('x-content-type-options', ['x-content-type-options', ['nosniff']]);
+    byName.delete('clear-site-data');
+  }
   if (byName.has('date')) res.sendDate = false;
   for (const [name, values] of byName.values())
     res.setHeader(name, values.length === 1 ? values[0]! : values);
   res.writeHead(head.status);
   res.flushHeaders();
+}
+
+/** Whether a provider sets a cookie that the gateway reads: a browser would have the provider's session, or none. */
+function isOwnCookie(name: string, value: string): boolean {
+  return name.toLowerCase() === 'set-cookie' && /^[\s=]*(?:__(?:host|secure)-)?sluice_/i.test(value);
 }

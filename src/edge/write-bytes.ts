@@ -28,6 +28,7 @@ function headOf({ contentType, length, filename }: BinaryHead, own: Pairs): Reco
     'content-type': contentType || 'application/octet-stream',
     // What callers have uploaded is never shown as a page of this origin.
     'x-content-type-options': 'nosniff',
+    'content-security-policy': 'sandbox',
   };
   if (length !== undefined) out['content-length'] = String(length);
   if (filename !== undefined)

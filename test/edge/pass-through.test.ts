@@ -91,6 +91,9 @@ test('the answer’s status, headers and bytes come back as they are', async (t)
       ...['Content-Type', 'application/octet-stream'],
       ...['Set-Cookie', 'a=1; Path=/'],
       ...['Set-Cookie', 'b=2'],
+      ...['Set-Cookie', 'sluice_session=sls_theirs; Path=/'],
+      ...['Set-Cookie', '__Host-sluice_session=sls_theirs; Path=/; Secure'],
+      ...['Set-Cookie', '=sluice_session=sls_theirs'],
       ...['X-RateLimit-Remaining', '7'],
       ...['Date', 'Thu, 01 Jan 1970 00:00:00 GMT'],
       ...['ETag', '"x"'],
@@ -106,6 +109,21 @@ test('the answer’s status, headers and bytes come back as they are', async (t)
   t.is(response.headers.etag, '"x"');
   t.is(response.headers.date, 'Thu, 01 Jan 1970 00:00:00 GMT');
   t.deepEqual(valuesOf(response.rawHeaders, 'content-length'), [String(bytes.length)]);
+});
+
+test('in the browser of a person an answer is no page of the console, and ends no session', async (t) => {
+  const html = (_req: unknown, res: http.ServerResponse): void => {
+    res.writeHead(200, { 'content-type': 'text/html', 'clear-site-data': '"cookies"' });
+    res.end('<script>1</script>');
+  };
+  const plain = await call({ path: '/v1/anything/page' }, html);
+  t.is(plain.response.headers['content-security-policy'], undefined);
+  t.is(plain.response.headers['clear-site-data'], '"cookies"');
+  const cookie = `sluice_session=sls_${'a'.repeat(43)}`;
+  const { response } = await call({ path: '/v1/anything/page', headers: { cookie } }, html);
+  t.is(response.headers['content-security-policy'], 'sandbox');
+  t.is(response.headers['x-content-type-options'], 'nosniff');
+  t.is(response.headers['clear-site-data'], undefined);
 });
 
 test('a compressed answer stays compressed', async (t) => {

@@ -50,6 +50,8 @@ test('audio comes back byte for byte under its type, and costs its characters', 
   const answer = await ask(prefix, { ...ASKED, speed: 1.5, vendor: 1 }, { 'x-gateway-trace-id': 'speech-1' });
   t.is(answer.status, 200);
   t.is(answer.headers.get('content-type'), 'audio/mpeg');
+  // Bytes of others are no page of the gateway's origin.
+  t.is(answer.headers.get('content-security-policy'), 'sandbox');
   t.true(Buffer.from(await answer.arrayBuffer()).equals(AUDIO));
   t.deepEqual(JSON.parse(bench.sentTo(prefix)[0]!.body.toString()), { ...ASKED, speed: 1.5, vendor: 1 });
   const [entry] = await client.logs('speech-1');
