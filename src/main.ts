@@ -7,8 +7,12 @@ import { compileCacheFolder } from './lib/compile-cache.ts';
 import { withLeanMalloc } from './lib/lean-malloc.ts';
 import { warmWorker } from './lib/warm-workers.ts';
 
-/** Young objects of calls in flight die before they are moved to the old generation. */
-const YOUNG = ['--max-semi-space-size=32'];
+/**
+ * Young objects of calls in flight die before they are moved to the old generation. Nor are any made there: the engine does
+ * so for places in the code whose objects lived long while it started, and their garbage there keeps that of later calls
+ * (measured: a quarter of the CPU of streamed responses).
+ */
+const YOUNG = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring'];
 
 if (process.argv[2] === 'start') withLeanMalloc(process.env, YOUNG);
 

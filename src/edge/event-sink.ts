@@ -1,5 +1,6 @@
 // Where a streamed answer is written: an answer of node:http, or a plain connection.
 import type { ServerResponse } from 'node:http';
+import type { EventBytes } from './event-bytes.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** Takes one streamed answer. */
@@ -8,10 +9,10 @@ export interface EventSink {
   head(status: number, headers: Pairs): void;
   /** Sends the head now. */
   flushHead(): void;
-  /** @returns whether more should wait for `drained` */
-  write(text: string): boolean;
-  /** Ends the answer. @param text its last part */
-  end(text: string): void;
+  /** Takes the events, and frees them. @returns whether more should wait for `drained` */
+  write(events: EventBytes): boolean;
+  /** Ends the answer. @param events its last ones, which are freed */
+  end(events: EventBytes | undefined): void;
   /** Ends the connection. */
   destroy(): void;
   readonly destroyed: boolean;
@@ -37,13 +38,13 @@ export class ResponseSink implements EventSink {
     this.#res.flushHeaders();
   }
 
-  write(text: string): boolean {
-    return !this.#res.write(text);
+  write(events: EventBytes): boolean {
+    return !this.#res.write(copyOf(events));
   }
 
-  end(text: string): void {
-    if (text === '') this.#res.end();
-    else this.#res.end(text);
+  end(events: EventBytes | undefined): void {
+    if (events === undefined) this.#res.end();
+    else this.#res.end(copyOf(events));
   }
 
   destroy(): void {
@@ -61,4 +62,11 @@ export class ResponseSink implements EventSink {
   drained(): Promise<void> {
     return drained(this.#res);
   }
+}
+
+/** Answers of node:http keep what they are given for as long as they like. */
+function copyOf(events: EventBytes): Buffer {
+  const copy = Buffer.from(events.view());
+  events.free();
+  return copy;
 }

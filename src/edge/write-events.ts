@@ -7,6 +7,7 @@ import { rawJsonOf } from '../lib/raw-json.ts';
 import { type Batched, batched, Run } from '../lib/runs.ts';
 import { codec } from '../rest/codec.ts';
 import { type ErrorShape, errorBody } from '../rest/error-body.ts';
+import { EventBytes, MOST_TOGETHER, mostBytes } from './event-bytes.ts';
 import type { EventSink } from './event-sink.ts';
 import type { Pairs } from './respond.ts';
 
@@ -16,8 +17,6 @@ const HEAD = [
   // Reverse proxies in front must not hold events back.
   ['x-accel-buffering', 'no'],
 ] as const;
-/** Characters that wait for one write at the most. */
-const MOST_TOGETHER = 65_536;
 /** How long the head waits for the first event, in milliseconds. */
 const HEAD_ALONE_MS = 20;
 
@@ -31,29 +30,32 @@ export async function writeEvents(
   shape: ErrorShape,
 ): Promise<void> {
   sink.head(status, [...HEAD, ...headers]);
-  const out = new Together(sink);
   // The head leaves with the first event, which is nearly always at hand; a client must not wait for both.
   const alone = setTimeout(() => sink.flushHead(), HEAD_ALONE_MS);
   const named = (shape.form ?? Form.UNSPECIFIED) !== Form.UNSPECIFIED;
+  const out = new Together(sink, named);
   const reader = batched(messages[Symbol.asyncIterator]());
   try {
     while (await reader.more()) {
       clearTimeout(alone);
       for (let next = reader.take(); next !== undefined; next = reader.take()) {
-        const full = out.write(next instanceof Run ? next.framed(named) : framed(next, desc, named));
+        const full = next instanceof Run ? out.writeRun(next) : out.write(framed(next, desc, named));
         if (full) await sink.drained().catch((left) => leave(reader, left));
       }
     }
     sink.end(out.taken(named ? '' : 'data: [DONE]\n\n'));
   } catch (thrown) {
     const error = toGatewayError(thrown);
-    const rest = out.taken('');
     if (error.reason === 'client_closed' || sink.destroyed) {
-      if (rest !== '' && !sink.destroyed) sink.write(rest);
+      const rest = out.taken('');
+      if (sink.destroyed) rest?.free();
+      else if (rest !== undefined) sink.write(rest);
       sink.destroy();
-    } else if (error.details.told) sink.end(rest);
+    } else if (error.details.told) sink.end(out.taken(''));
     else
-      sink.end(`${rest}${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
+      sink.end(
+        out.taken(`${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`),
+      );
   } finally {
     clearTimeout(alone);
   }
@@ -85,18 +87,47 @@ function nameOf(message: Message, text: string): string {
 /** Events that are at hand together leave in one write: a write an event costs more than the event. */
 class Together {
   readonly #sink: EventSink;
-  #text = '';
+  readonly #named: boolean;
+  #bytes: EventBytes | undefined;
   #turn: NodeJS.Immediate | undefined;
   #isAwaited = false;
 
-  constructor(sink: EventSink) {
+  constructor(sink: EventSink, named: boolean) {
     this.#sink = sink;
+    this.#named = named;
   }
 
   /** Whether the connection is full: more is written after it has drained. */
   write(text: string): boolean {
-    this.#text += text;
-    if (this.#text.length >= MOST_TOGETHER) return this.#flush();
+    const isFull = this.#make(mostBytes(text));
+    this.#bytes!.push(text);
+    return this.#written() || isFull;
+  }
+
+  /** The same of many events. */
+  writeRun(run: Run<unknown>): boolean {
+    const isFull = this.#make(run.room(this.#named));
+    this.#bytes!.fill((out, at) => run.write(this.#named, out, at));
+    return this.#written() || isFull;
+  }
+
+  /** What waits, to be written by who asks. @param last added to it */
+  taken(last: string): EventBytes | undefined {
+    if (last !== '') this.#make(mostBytes(last));
+    const bytes = this.#take();
+    if (last !== '') bytes!.push(last);
+    return bytes;
+  }
+
+  /** Room for so many bytes. */
+  #make(room: number): boolean {
+    const isFull = this.#bytes?.holds(room) === false && this.#flush();
+    this.#bytes ??= new EventBytes(room);
+    return isFull;
+  }
+
+  #written(): boolean {
+    if (this.#bytes!.length >= MOST_TOGETHER) return this.#flush();
     // After the entry in the journal, which is written at the end of the turn: then the answer's end goes with its last events.
     if (!this.#isAwaited) process.nextTick(this.#inTurn);
     this.#isAwaited = true;
@@ -105,22 +136,24 @@ class Together {
 
   readonly #inTurn = (): void => {
     this.#isAwaited = false;
-    if (this.#text !== '') this.#turn ??= setImmediate(this.#flushed);
+    if (this.#bytes !== undefined) this.#turn ??= setImmediate(this.#flushed);
   };
 
   readonly #flushed = (): void => void this.#flush();
 
-  /** What waits, to be written by who asks. */
-  taken(last: string): string {
+  #take(): EventBytes | undefined {
     clearImmediate(this.#turn);
     this.#turn = undefined;
-    const text = this.#text + last;
-    this.#text = '';
-    return text;
+    const bytes = this.#bytes;
+    this.#bytes = undefined;
+    return bytes;
   }
 
   #flush(): boolean {
-    const text = this.taken('');
-    return text !== '' && !this.#sink.destroyed && this.#sink.write(text);
+    const bytes = this.#take();
+    if (bytes === undefined) return false;
+    if (!this.#sink.destroyed) return this.#sink.write(bytes);
+    bytes.free();
+    return false;
   }
 }

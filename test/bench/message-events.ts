@@ -151,6 +151,7 @@ function costOf<N extends FormName | NativeFormName>(
   const form = pieceForm(name);
   const chunkSchema = operationRow(name).chunk as DescMessage;
   const times: number[] = [];
+  const out = Buffer.alloc(256 * 1024);
   let written = 0;
   for (let round = 0; round < rounds; round++) {
     const start = performance.now();
@@ -158,7 +159,7 @@ function costOf<N extends FormName | NativeFormName>(
     const reader = answerReader(translator, dialect.framing ?? 'sse', (items) => {
       for (const piece of items) {
         if (piece instanceof Run) {
-          written += piece.text.length + piece.framed(true).length;
+          written += piece.text.length + piece.write(true, out, 0);
           continue;
         }
         form.said(piece as never);

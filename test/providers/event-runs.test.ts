@@ -70,10 +70,7 @@ function read(name: Name, pieces: readonly Uint8Array[], asRuns: boolean): Read 
   let error: string | undefined;
   try {
     for (const piece of pieces) {
-      // The socket's buffer is used again.
-      const bytes = Uint8Array.from(piece);
-      reader.push(bytes);
-      bytes.fill(0);
+      reader.push(Uint8Array.from(piece));
     }
     reader.end();
     take(translator.end());

@@ -1,5 +1,6 @@
 // A streamed answer as the bytes of HTTP/1.1 in chunks: head and first events in one write, the last events and the end in one.
 import type { Socket } from 'node:net';
+import type { EventBytes } from '../event-bytes.ts';
 import type { EventSink } from '../event-sink.ts';
 import { drained, type Pairs } from '../respond.ts';
 import { headText } from './answer.ts';
@@ -49,17 +50,23 @@ export class PlainSink implements EventSink {
   }
 
   flushHead(): void {
-    if (!this.#sent && !this.destroyed) this.#write('', '');
+    if (this.#sent || this.destroyed) return;
+    this.#sent = true;
+    this.#socket.write(this.#takeHead(), 'latin1');
   }
 
-  write(text: string): boolean {
-    return text !== '' && !this.destroyed && !this.#write(text, '');
+  write(events: EventBytes): boolean {
+    return !this.#write(events, '\r\n');
   }
 
-  end(text: string): void {
+  end(events: EventBytes | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
-    if (!this.destroyed) this.#write(text, END);
+    if (events !== undefined) this.#write(events, `\r\n${END}`);
+    else if (!this.destroyed) {
+      this.#sent = true;
+      this.#socket.write(this.#takeHead() + END, 'latin1');
+    }
   }
 
   destroy(): void {
@@ -70,19 +77,28 @@ export class PlainSink implements EventSink {
     return drained(this.#socket);
   }
 
-  #write(text: string, end: string): boolean {
+  #takeHead(): string {
     const head = this.#head;
     this.#head = '';
+    return head;
+  }
+
+  /** Whether more may follow at once. */
+  #write(events: EventBytes, end: string): boolean {
+    const socket = this.#socket;
+    if (this.destroyed) {
+      events.free();
+      return true;
+    }
     this.#sent = true;
-    const length = text === '' ? 0 : Buffer.byteLength(text);
-    const body = length === 0 ? end : `${length.toString(16)}\r\n${text}\r\n${end}`;
-    // Without other characters than ASCII's a text is as long as its bytes. A head is latin-1.
-    if (length === text.length) return this.#socket.write(head + body, 'latin1');
-    if (head === '') return this.#socket.write(body, 'utf8');
-    this.#socket.cork();
-    this.#socket.write(head, 'latin1');
-    const flushed = this.#socket.write(body, 'utf8');
-    this.#socket.uncork();
-    return flushed;
+    const size = `${events.length.toString(16)}\r\n`;
+    const head = this.#takeHead();
+    if (!events.lead(head + size)) {
+      socket.write(head, 'latin1');
+      events.lead(size);
+    }
+    events.close(end);
+    // Until then the system may read it.
+    return socket.write(events.view(), () => events.free());
   }
 }

@@ -4,6 +4,7 @@
 // published form is written once and not once for every wire.
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ChatCompletion, ChatCompletionChunk } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { FoundEvents } from '../../lib/found-events.ts';
 import type { Run } from '../../lib/runs.ts';
 import type { Target, TranslationContext } from '../dialect.ts';
 import type { UsageReport } from '../usage/report.ts';
@@ -43,7 +44,7 @@ export interface PieceTranslator<Chunk> {
    * What becomes of chunks that repeat the last one with another text; undefined: they are given to `push`. What it gives
    * takes note of the texts, and holds until the next `push`.
    */
-  again?(): ((texts: readonly string[]) => Run<Chunk>) | undefined;
+  again?(): ((found: FoundEvents) => Run<Chunk>) | undefined;
 }
 
 /** A form whose answers come whole, to and from another operation. */
@@ -52,6 +53,9 @@ export interface WholeForm<Request, Answer, OtherRequest, OtherAnswer> {
   to(request: Request): { readonly other: OtherRequest; readonly lost: readonly string[] };
   answer(other: OtherAnswer, request: Request): Answer;
 }
+
+/** Where the text stands in chunks that repeat one that says a text alone: it is their first hole. */
+export const TEXT_HOLE = 0;
 
 /** Whether a chunk says a piece of a text, and nothing that another one like it would add to what is known. */
 export function saysTextAlone({ choices, usage }: ChatCompletionChunk): boolean {

@@ -140,7 +140,7 @@ class Translated<Chunk> implements StreamTranslator<Chunk> {
   repeat(): Repeat<Chunk> | undefined {
     const run = this.#pieces.again?.();
     const pattern = run && this.#inner.repeat?.()?.pattern;
-    return pattern && { pattern, run: (texts) => run!(texts) };
+    return pattern && { pattern, run: run! };
   }
 
   usage() {

@@ -1,6 +1,7 @@
 // Streamed answers over a plain connection.
 import type { Socket } from 'node:net';
 import test from 'ava';
+import { EventBytes } from '../../../src/edge/event-bytes.ts';
 import type { EventSink } from '../../../src/edge/event-sink.ts';
 import type { PlainDeps } from '../../../src/edge/plain/connection.ts';
 import { until } from '../child.ts';
@@ -35,10 +36,10 @@ test('streams follow each other and other answers on one connection', async (t) 
       async write(sink) {
         sink.head(200, [...HEAD, ['x-a', 'b\u00e4']]);
         for (const text of texts.slice(0, -1)) {
-          sink.write(text);
+          sink.write(EventBytes.of(text));
           await new Promise(setImmediate);
         }
-        sink.end(texts.at(-1)!);
+        sink.end(EventBytes.of(texts.at(-1)!));
       },
     };
   });
@@ -69,7 +70,7 @@ test('a head is sent by itself, and a stream without events has an end', async (
       await new Promise<void>((resolve) => {
         go = resolve;
       });
-      sink.end('');
+      sink.end(undefined);
     }),
   );
   const wire = open(t, served).write(post({}, '{}'));
@@ -96,9 +97,9 @@ test('a client that leaves in the middle is told of once, and what is written th
     return {
       async write(sink) {
         sink.head(200, HEAD);
-        sink.write('data: 1\n\n');
+        sink.write(EventBytes.of('data: 1\n\n'));
         await gone;
-        t.false(sink.write('data: 2\n\n'));
+        t.false(sink.write(EventBytes.of('data: 2\n\n')));
         t.true(sink.destroyed);
         sink.destroy();
         over = true;
@@ -121,8 +122,8 @@ test('a client that takes nothing stops the stream until it does', async (t) => 
     t,
     streaming(async (sink) => {
       sink.head(200, HEAD);
-      for (; written < 200; written++) if (sink.write(text)) await sink.drained();
-      sink.end('');
+      for (; written < 200; written++) if (sink.write(EventBytes.of(text))) await sink.drained();
+      sink.end(undefined);
     }),
   );
   const wire = open(t, served);
@@ -140,7 +141,7 @@ test('a stream that is destroyed ends its connection without its last chunk', as
     t,
     streaming(async (sink) => {
       sink.head(200, HEAD);
-      sink.write('data: 1\n\n');
+      sink.write(EventBytes.of('data: 1\n\n'));
       await new Promise(setImmediate);
       sink.destroy();
     }),
@@ -172,7 +173,7 @@ test('while it drains a stream is the last answer of its connection', async (t) 
     t,
     streaming(async (sink) => {
       sink.head(200, HEAD);
-      sink.end('data: 1\n\n');
+      sink.end(EventBytes.of('data: 1\n\n'));
     }),
   );
   served.draining = true;
@@ -191,9 +192,9 @@ test('a client that has ended its side before the answer began gets all of it; o
       async write(sink) {
         if (request.url === '/late') await step();
         sink.head(200, HEAD);
-        sink.write('data: 1\n\n');
+        sink.write(EventBytes.of('data: 1\n\n'));
         if (request.url !== '/late') await step();
-        sink.end('data: 2\n\n');
+        sink.end(EventBytes.of('data: 2\n\n'));
       },
     };
   });
@@ -210,4 +211,55 @@ test('a client that has ended its side before the answer began gets all of it; o
   await until(() => told.length === 1);
   steps.pop()!();
   t.deepEqual(told, ['client_closed']);
+});
+
+test('memory that is used again has one answer at a time: a client that takes nothing, and others in between', async (t) => {
+  const textOf = (name: string, at: number): string => `data: ${name}${at} ${name.repeat(65_000)}\n\n`;
+  const countOf = (name: string): number => (name === 'a' ? 200 : 20);
+  const all = (name: string): string =>
+    Array.from({ length: countOf(name) }, (_, at) => textOf(name, at)).join('');
+  const served = await serve(t, async ({ url }) => ({
+    async write(sink) {
+      const name = url.slice(1);
+      sink.head(200, HEAD);
+      for (let at = 0; at < countOf(name); at++) {
+        if (sink.write(EventBytes.of(textOf(name, at)))) await sink.drained();
+        else await new Promise(setImmediate);
+      }
+      sink.end(undefined);
+    },
+  }));
+  const slow = open(t, served).write(post({}, '{}', '/a'));
+  slow.socket.pause();
+  await until(() => served.sockets[0]?.writableNeedDrain === true);
+  for (const name of ['b', 'c'])
+    t.true(
+      joined(
+        (
+          await open(t, served)
+            .write(post({}, '{}', `/${name}`))
+            .answer()
+        ).body,
+      ) === all(name),
+      name,
+    );
+  slow.socket.resume();
+  t.true(joined((await slow.answer()).body) === all('a'));
+  t.deepEqual(served.troubles, []);
+});
+
+test('a head that is longer than usual, and events that are longer than a block, are written whole', async (t) => {
+  const value = 'v'.repeat(6000);
+  const text = `data: ${'größer 漢字 😀'.repeat(20_000)}\n\n`;
+  const served = await serve(
+    t,
+    streaming(async (sink) => {
+      sink.head(200, [...HEAD, ['x-long', value]]);
+      sink.write(EventBytes.of(text));
+      sink.end(EventBytes.of('data: [DONE]\n\n'));
+    }),
+  );
+  const { headers, body } = await open(t, served).write(post({}, '{}')).answer();
+  t.is(headers['x-long'], value);
+  t.true(joined(body) === `${text}data: [DONE]\n\n`);
 });

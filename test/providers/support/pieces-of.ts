@@ -9,15 +9,21 @@ export function piecesOf<T>(items: readonly (T | Run<T>)[]): T[] {
     const pieces = Array.from({ length: item.count }, (_, place) => item.at(place));
     const texts = pieces.map((piece) => String(rawJsonOf(piece as object)));
     const lines = texts.map((text) => `data: ${text}\n\n`).join('');
-    if (item.framed(false) !== lines)
-      throw new Error(`a run is written as ${item.framed(false)} in place of ${lines}`);
+    const written = writtenRun(item, false);
+    if (written !== lines) throw new Error(`a run is written as ${written} in place of ${lines}`);
     const named = texts.map((text) => `event: ${typeIn(text)}\ndata: ${text}\n\n`).join('');
-    if (item.framed(true) !== named)
-      throw new Error(`a run is written as ${item.framed(true)} in place of ${named}`);
+    const byNames = writtenRun(item, true);
+    if (byNames !== named) throw new Error(`a run is written as ${byNames} in place of ${named}`);
     if (texts.some((text, place) => text !== item.jsonOf(place)))
       throw new Error('a run has other JSON than its events');
     return pieces;
   });
+}
+
+/** The events of a run as they are sent. */
+export function writtenRun(run: Run<unknown>, named: boolean): string {
+  const out = Buffer.alloc(run.room(named));
+  return out.toString('utf8', 0, run.write(named, out, 0));
 }
 
 function typeIn(text: string): string {

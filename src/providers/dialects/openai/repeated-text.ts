@@ -1,7 +1,7 @@
 // Where the text stands in a chunk of a streamed answer, so that chunks that differ in nothing else are known by it.
 import type { JsonObject } from '@bufbuild/protobuf';
+import type { Pattern } from '../../../lib/found-events.ts';
 import { isObject, objectOf } from '../../json-object.ts';
-import type { Pattern } from '../../repeat.ts';
 
 /** In the place of a text, to see whether it stands where it seems to. */
 const PROBE = 'probe:sluice';
@@ -28,22 +28,10 @@ export function repeatedText([before, after]: Around, json: JsonObject): Pattern
   const filling = json[FILLING];
   const filled = typeof filling === 'string' ? around(after, FILLING, filling) : undefined;
   const isFilling = filled && read(before + PROBE + filled.join(PROBE))?.[FILLING] === PROBE;
-  return isFilling ? { before, after: filled[0], end: filled[1] } : { before, after, end: undefined };
-}
-
-/** The lines of chunks with the pattern. @param fillings of a pattern that has them */
-export function linesOf(
-  { before, after, end }: Pattern,
-  texts: readonly string[],
-  fillings: readonly string[],
-): string {
-  const [lead, blank] = [`data: ${before}`, '\n\n'];
-  let lines = '';
-  if (end === undefined) for (const text of texts) lines += lead + text + after + blank;
-  else
-    for (const [at, text] of texts.entries())
-      lines += lead + text + after + (fillings[at] ?? '') + end + blank;
-  return lines;
+  const event = undefined;
+  return isFilling
+    ? { event, parts: [before, ...filled], holes: ['text', 'filling'] }
+    : { event, parts: [before, after], holes: ['text'] };
 }
 
 /** The text of a chunk's only choice, where that has not come to its end. */

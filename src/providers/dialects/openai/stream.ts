@@ -5,7 +5,7 @@ import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
 import { fail } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
-import { RelayedRun } from '../../../lib/runs.ts';
+import { RunShape, ShapedRun } from '../../../lib/shaped-run.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, ProviderEntry, StreamTranslator } from '../../dialect.ts';
 import { isObject } from '../../json-object.ts';
@@ -16,7 +16,7 @@ import { readUsage, usageIn } from '../../usage/tap.ts';
 import { StreamedChoices } from './choices.ts';
 import { errorInside, errorText, faultOf, isBareError, speaksOfError } from './error.ts';
 import { removedMember } from './removed-member.ts';
-import { aroundText, linesOf, repeatedText } from './repeated-text.ts';
+import { aroundText, repeatedText } from './repeated-text.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 
@@ -91,14 +91,12 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     if (source === undefined) return undefined;
     const read = (one: string): MessageShape<D> => this.#chunk(JSON.parse(one), one);
     const pattern = repeatedText(source, json);
-    if (text === data) return { pattern, run: (texts, lines) => new RelayedRun(lines, texts, read, source) };
-    const around = aroundText(text, json);
+    const around = text === data ? source : aroundText(text, json);
     if (around === undefined) return undefined;
-    const own = repeatedText(around, json);
-    return {
-      pattern,
-      run: (texts, _, fillings) => new RelayedRun(linesOf(own, texts, fillings), texts, read, around),
-    };
+    const own = text === data ? pattern : repeatedText(around, json);
+    if (own.holes.length !== pattern.holes.length) return undefined;
+    const shape = RunShape.same(own, read);
+    return { pattern, run: (found) => new ShapedRun(shape, found, 0, text === data) };
   }
 
   end(): readonly MessageShape<D>[] {

@@ -11,13 +11,15 @@ import type {
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { type MessageEvent, MessageEventSchema } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
+import type { FoundEvents } from '../../../lib/found-events.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
-import { type Run, ShapedRun } from '../../../lib/runs.ts';
+import type { Run } from '../../../lib/runs.ts';
+import { RunShape, ShapedRun } from '../../../lib/shaped-run.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { arrayOf, objectOf, parsedObject, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
-import { type PieceTranslator, saysTextAlone } from '../form.ts';
+import { type PieceTranslator, saysTextAlone, TEXT_HOLE } from '../form.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { blockJson } from './answer.ts';
 import { keptSignature } from './kept.ts';
@@ -106,14 +108,14 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     return this.#out.length === 0 ? NONE : this.#out;
   }
 
-  again(): ((texts: readonly string[]) => Run<E>) | undefined {
+  again(): ((found: FoundEvents) => Run<E>) | undefined {
     const [last, read, open] = [this.#last, this.#read, this.#open];
     if (last === undefined || read === undefined || open?.key !== 'text') return undefined;
     // One event: its block was open before.
     if (this.#out.length !== 1 || !saysTextAlone(last)) return undefined;
     const before = `{"type":"${TEXT}","index":${open.index},"delta":{"type":"text_delta","text":"`;
-    const shape = { type: TEXT, before, after: '"}}', read };
-    return (texts) => new ShapedRun(shape, texts);
+    const shape = new RunShape(TEXT, [before, '"}}'], [TEXT_HOLE], read);
+    return (found) => new ShapedRun(shape, found);
   }
 
   end(usage: UsageReport): readonly E[] {

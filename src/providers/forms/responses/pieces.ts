@@ -6,12 +6,14 @@ import {
   type ResponseEvent,
   ResponseEventSchema,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
+import type { FoundEvents } from '../../../lib/found-events.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
-import { type Run, type RunShape, ShapedRun } from '../../../lib/runs.ts';
+import type { Run } from '../../../lib/runs.ts';
+import { NUMBER, RunShape, ShapedRun } from '../../../lib/shaped-run.ts';
 import type { MessageJson } from '../../dialect.ts';
 import type { UsageReport } from '../../usage/report.ts';
-import { type PieceTranslator, saysTextAlone } from '../form.ts';
+import { type PieceTranslator, saysTextAlone, TEXT_HOLE } from '../form.ts';
 import { logprobsOf } from './logprobs.ts';
 import type { Tell } from './output.ts';
 import { responseUsage } from './usage.ts';
@@ -57,22 +59,22 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
     return this.#take();
   }
 
-  again(): ((texts: readonly string[]) => Run<ResponseEvent>) | undefined {
+  again(): ((found: FoundEvents) => Run<ResponseEvent>) | undefined {
     const last = this.#last;
     if (last === undefined || this.#told !== 1 || !saysTextAlone(last)) return undefined;
     if (last.choices[0]?.logprobs !== undefined) return undefined;
     const open = this.#writer.openText();
     if (open === undefined) return undefined;
-    const shape: RunShape<ResponseEvent> = {
-      type: TEXT,
-      before: `{"type":"${TEXT}","sequence_number":`,
-      between: ',"content_index":0,"delta":"',
-      after: `","logprobs":[],"item_id":${JSON.stringify(open.id)},"output_index":${open.at}}`,
-      read: (text) => eventMessage(this.#json, JSON.parse(text) as JsonObject),
-    };
-    return (texts) => {
-      const run = new ShapedRun(shape, texts, this.#number);
-      this.#number += texts.length;
+    const parts = [
+      `{"type":"${TEXT}","sequence_number":`,
+      ',"content_index":0,"delta":"',
+      `","logprobs":[],"item_id":${JSON.stringify(open.id)},"output_index":${open.at}}`,
+    ];
+    const read = (text: string) => eventMessage(this.#json, JSON.parse(text) as JsonObject);
+    const shape = new RunShape(TEXT, parts, [NUMBER, TEXT_HOLE], read);
+    return (found) => {
+      const run = new ShapedRun(shape, found, this.#number);
+      this.#number += run.count;
       open.add(run.text);
       return run;
     };
