@@ -1,7 +1,7 @@
 // The values that entries have, to filter by.
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { client } from './api.ts';
-import { whole } from './figures.ts';
+import { moment, whole } from './figures.ts';
 import { filtersOf, timesOf } from './log-query.ts';
 import { Alert, useLoaded } from './parts.tsx';
 import { ask, query } from './router.ts';
@@ -28,6 +28,7 @@ export function LogFacets() {
   });
   if (error !== undefined) return <Alert>{error}</Alert>;
   const facets = value?.data.filter(({ values }) => values.length > 0) ?? [];
+  const since = facets.find(({ countedFrom }) => countedFrom !== undefined)?.countedFrom;
   return (
     <div class="facets">
       {facets.map(({ name, values }) => {
@@ -48,6 +49,11 @@ export function LogFacets() {
           </section>
         );
       })}
+      {since !== undefined && (
+        <p class="hint">
+          There are more entries than could be counted: all since {moment(since)}, and some before.
+        </p>
+      )}
       {(value?.metadataNames.length ?? 0) > 0 && (
         <p class="hint">Metadata: {value?.metadataNames.slice(0, 30).join(', ')}</p>
       )}

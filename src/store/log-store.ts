@@ -3,6 +3,7 @@
 import type { RequestRecord } from '../call/record.ts';
 import type { TenantScope } from '../call/scope.ts';
 import type { LogAggregate, LogAggregation } from './log/aggregation.ts';
+import type { LogFacets, LogFacetsQuestion } from './log/facets.ts';
 import type { FeedbackOwner, LogFilter, RequestLogStore } from './request-log.ts';
 
 /** A message as it went over the wire: text, or base64 of what is no text. */
@@ -112,6 +113,12 @@ export interface LogStore extends RequestLogStore {
    * to read too many of them. Beyond `logDays` only roll-ups answer.
    */
   aggregate(scope: TenantScope, filter: LogFilter, aggregation: LogAggregation): Promise<LogAggregate>;
+
+  /**
+   * Counts the values of several fields over the entries that match a filter, and finds their names of metadata. Takes
+   * a bounded time: where that is over, the fields say from when on their entries are counted.
+   */
+  facets(scope: TenantScope, filter: LogFilter, question: LogFacetsQuestion): Promise<LogFacets>;
 
   /** Keeps bodies, all or nothing; what is kept already (same organisation, time, id) is skipped. */
   appendBodies(batch: readonly BodiesRecord[]): Promise<void>;

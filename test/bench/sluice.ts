@@ -75,7 +75,8 @@ export function readBooks(dataDir: string): Books {
   const traced = new Map<string, { entries: number; succeeded: number }>();
   const books = { entries: 0, succeeded: 0, cancelled: 0 };
   try {
-    for (const part of new LogView(statementCache(database), files, 8192).refresh().parts) {
+    const bounds = { block: 8192, unsealed: Number.MAX_SAFE_INTEGER };
+    for (const part of new LogView(statementCache(database), files, bounds).refresh().parts) {
       const segment = part.open();
       const codes = textsOf(segment, 'statusCode', scratch);
       const traces = textsOf(segment, 'traceId', scratch);

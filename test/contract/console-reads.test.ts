@@ -73,6 +73,44 @@ story('facets count the values of entries, and a graph by group adds up to its p
   t.deepEqual((teams.groups as string[]).toSorted(), ['a', 'b']);
 });
 
+story('facets by any filter are what counting the entries of the list comes to', async (t, admin) => {
+  const body = { name: fresh('counted'), workspace_id: 'default', scopes: ['completions.write'] };
+  const { id, key } = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body });
+  for (const [model, team] of [
+    ...([['gpt-ok', 'a'] as const, ['gpt-ok', 'b'] as const, ['gpt-ok-2', 'b'] as const] as const),
+    ...([['reset', 'a'] as const, ['reset', 'c'] as const, ['gpt-ok', 'c'] as const] as const),
+  ])
+    await call(model, String(key), team);
+  const own = { api_key_ids: String(id) };
+  const filters: readonly Json[] = [
+    ...[{}, { ai_model: 'gpt-ok' }, { ai_model: 'gpt-ok,reset' }, { metadata: '{"team":"b"}' }],
+    ...[{ search: 'gpt-ok' }, { search: 'nothing has this' }, { ai_org: 'openai', total_units_min: 1 }],
+    ...[{ ai_model: 'reset', metadata: '{"team":"c"}' }, lastHour(), { cache_status: 'disabled' }],
+  ];
+  const members = { ai_model: 'model', ai_org: 'provider', status_code: 'status_code' };
+  for (const filter of filters) {
+    const { data: listed } = await admin.ok(listLogs, { ...own, ...filter });
+    const { data, metadata_names: names } = await admin.ok(listLogFacets, { ...own, ...filter });
+    const facets = new Map((data as Json[]).map((facet) => [facet.name, facet]));
+    for (const [name, member] of Object.entries(members)) {
+      const wanted = new Map<string, number>();
+      for (const entry of listed as Json[])
+        wanted.set(String(entry[member]), (wanted.get(String(entry[member])) ?? 0) + 1);
+      const values = (facets.get(name)?.values ?? []) as { value: string; requests: number }[];
+      t.deepEqual(
+        Object.fromEntries(values.map(({ value, requests }) => [value, requests])),
+        Object.fromEntries(wanted),
+        `${name} ${JSON.stringify(filter)}`,
+      );
+    }
+    t.deepEqual(names ?? [], (listed as Json[]).length > 0 ? ['team'] : []);
+    t.true(
+      (data as Json[]).every((facet) => !('counted_from' in facet)),
+      'all are counted',
+    );
+  }
+});
+
 story('time to first token over time: of streams alone, absent where there was none', async (t, admin) => {
   const body = { name: fresh('first-token'), workspace_id: 'default', scopes: ['completions.write'] };
   const { id, key } = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body });

@@ -16,6 +16,7 @@ import type {
   TraceFeedback,
 } from '../../src/store/log-store.ts';
 import type { FeedbackOwner, FeedbackRange, LogFilter } from '../../src/store/request-log.ts';
+import { plainFacets } from './plain-facets.ts';
 
 interface Owned {
   readonly organisationId: string;
@@ -81,6 +82,7 @@ export function logModel(): LogStore {
     },
     get: async (scope, id) => entries.find((entry) => entry.id === id && inside(scope)(entry)),
     aggregate: async (scope, filter, aggregation) => aggregate(find(scope, filter), aggregation),
+    facets: async (scope, filter, question) => plainFacets(find(scope, filter), question),
     appendBodies: async (batch) => {
       for (const one of batch) if (!bodies.some(({ id }) => id === one.id)) bodies.push(structuredClone(one));
     },

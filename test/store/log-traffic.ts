@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { OutcomeRecord, RequestRecord } from '../../src/call/record.ts';
 import type { LogAggregation, LogDimension, LogMeasure } from '../../src/store/log/aggregation.ts';
+import type { LogFacetsQuestion } from '../../src/store/log/facets.ts';
 import type { LogFilter } from '../../src/store/request-log.ts';
 import { logEntry } from './log-entries.ts';
 
@@ -181,6 +182,13 @@ const DIMENSIONS: readonly LogDimension[] = [
 const MEASURES: readonly LogMeasure[] = [
   ...(['requests', 'cost', 'totalTokens', 'errors', 'lastSeen', 'firstSeen', 'group'] as const),
 ];
+
+/** Fields whose values may be counted. */
+export const facetsQuestions: fc.Arbitrary<LogFacetsQuestion> = fc.record({
+  by: fc.uniqueArray(fc.constantFrom(...DIMENSIONS), { maxLength: 16, selector: (of) => JSON.stringify(of) }),
+  take: fc.constantFrom(0, 1, 2, 50),
+  names: fc.constant(500),
+});
 
 /** What may be summed. */
 export const aggregations: fc.Arbitrary<LogAggregation> = fc.record(

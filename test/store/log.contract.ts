@@ -18,7 +18,7 @@ import type { LogFilter, LogPageRequest } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
-import { aggregations, filters, traffic } from './log-traffic.ts';
+import { aggregations, facetsQuestions, filters, traffic } from './log-traffic.ts';
 import { plainRollup } from './plain-rollup.ts';
 
 const DAY_MS = 86_400_000;
@@ -147,6 +147,29 @@ export function logContract(
       ),
       { numRuns: runs * 2, seed: 6 },
     );
+  });
+
+  test('facets are what counting the entries one by one comes to', async (t) => {
+    const { store, model, scope } = await filled(18);
+    await fc.assert(
+      fc.asyncProperty(
+        filters(BEGIN, DAYS),
+        facetsQuestions,
+        fc.constantFrom(undefined, 'ws-1'),
+        async (filter, question, workspaceId) => {
+          const within = { ...scope, workspaceId };
+          t.deepEqual(
+            await store.facets(within, filter, question),
+            await model.facets(within, filter, question),
+          );
+        },
+      ),
+      { numRuns: runs, seed: 9 },
+    );
+    const { metadataNames } = await store.facets(scope, {}, { by: [], take: 0, names: 2 });
+    t.is(metadataNames.length, 2);
+    const other = await store.facets(freshScope(), {}, { by: ['model'], take: 50, names: 500 });
+    t.deepEqual(other, { facets: [{ values: [] }], metadataNames: [] }, 'of another organisation');
   });
 
   test('histograms that are not asked for change nothing else', async (t) => {

@@ -14,11 +14,14 @@ import { compareLogs, copyLog } from '../../src/store/copy/request-log.ts';
 import { isEqual } from '../../src/store/copy/sides.ts';
 import type { LogAggregation } from '../../src/store/log/aggregation.ts';
 import { encodeEntry } from '../../src/store/log/entry-text.ts';
-import { createCalls } from '../../src/store/mongo/calls.ts';
+import { mostFrequent } from '../../src/store/log/facets.ts';
+import { createCalls, type Deadline } from '../../src/store/mongo/calls.ts';
 import { connect } from '../../src/store/mongo/connection.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
+import { entryMatch } from '../../src/store/mongo/log/entry-filter.ts';
 import { ENTRY_INDEXES } from '../../src/store/mongo/log/entry-indexes.ts';
 import { readEntries } from '../../src/store/mongo/log/entry-pages.ts';
+import { countFacets } from '../../src/store/mongo/log/facet-counts.ts';
 import { decodeFirstTokens } from '../../src/store/mongo/log/first-token-bytes.ts';
 import { hourRollups } from '../../src/store/mongo/log/hour-rollups.ts';
 import type { Position } from '../../src/store/mongo/log/page-cursor.ts';
@@ -37,6 +40,7 @@ import { logModel } from './log-model.ts';
 import { logReadingContract } from './log-reading.contract.ts';
 import { traffic } from './log-traffic.ts';
 import { dropDatabase, freshDatabase, withDatabase } from './mongo-database.ts';
+import { plainFacets } from './plain-facets.ts';
 import { plainRollup } from './plain-rollup.ts';
 
 const DAY_MS = 86_400_000;
@@ -84,6 +88,12 @@ function suite(server: SharedMongo): void {
     const place = logPlace(connection, createCalls(30_000, 9), 30_000, log);
     return { place, end: () => connection.close(true) };
   }
+
+  /** A time that is over when it was looked at so often. */
+  const deadlineOf = (looks: number): Deadline => {
+    let left = looks;
+    return { remaining: () => (left-- > 0 ? 10_000 : 1), backOff: async () => false };
+  };
 
   const begin = Date.UTC(2024, 4, 5);
   const day = (scope: TenantScope, count: number): RequestRecord[] =>
@@ -267,6 +277,44 @@ function suite(server: SharedMongo): void {
       t.true(short >= 4, String(short));
     }
     await end();
+  });
+
+  serial('facets whose time is over count the newest entries, and say from when on', async (t) => {
+    const { requestLog } = await shared;
+    const scope = freshScope();
+    const entries = day(scope, 60).map((entry, i) => ({
+      ...entry,
+      createdAt: entry.createdAt - (i % 4) * DAY_MS,
+      ...(i % 3 ? {} : { keepDays: 11 }),
+    }));
+    await requestLog.append(entries);
+    const { place, end } = await placeOf({});
+    try {
+      const span = { from: begin - 5 * DAY_MS, until: begin + DAY_MS };
+      const checked = { organisationId: scope.organisationId, workspaceId: null };
+      const match = entryMatch(checked, { text: 'completions' });
+      const buckets = await place.buckets.list('entries', deadlineOf(100), span.from, span.until);
+      const by = ['model', 'user'] as const;
+      for (const looks of [1, 3, 8, 1000]) {
+        const { counts, countedFrom } = await countFacets(
+          place,
+          buckets,
+          { match, ...span },
+          by,
+          deadlineOf(looks),
+        );
+        const own = entries.filter(({ createdAt }) => createdAt >= (countedFrom ?? 0));
+        const wanted = plainFacets(own, { by, take: 50, names: 0 });
+        t.deepEqual(
+          counts.map((each) => mostFrequent(each, 50)),
+          wanted.facets.map(({ values }) => values),
+          String(looks),
+        );
+        t.is(countedFrom === undefined, looks === 1000);
+      }
+    } finally {
+      await end();
+    }
   });
 
   serial('sums that are not those of their entries are made anew when they are told to be', async (t) => {

@@ -6,11 +6,11 @@ import {
   LogFacetListSchema,
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Call } from '../../call/call.ts';
-import { Semaphore } from '../../lib/semaphore.ts';
 import type { LogDimension } from '../../store/log/aggregation.ts';
 import type { LogStore } from '../../store/log-store.ts';
 import { asked } from '../analytics/selection.ts';
 import { callerOf } from '../kit/caller.ts';
+import { timeText } from '../kit/time.ts';
 import { type LogFilterDeps, logSelection } from './filter.ts';
 
 /** By the name that requests have for the filter. */
@@ -26,13 +26,11 @@ const FACETS: Readonly<Record<string, LogDimension>> = {
   error_reason: 'errorReason',
 };
 const VALUES = 50;
-/** Fields that are counted at once: each scan has the store's time for itself, and other callers come in between. */
-const AT_ONCE = 2;
-const NEWEST = { pageSize: 100, pages: 5 };
+const NAMES = 500;
 const DAY_MS = 86_400_000;
 
 export interface LogFacetsDeps extends LogFilterDeps {
-  readonly store: Pick<LogStore, 'aggregate' | 'page'>;
+  readonly store: Pick<LogStore, 'facets'>;
   readonly flush: () => Promise<void>;
 }
 
@@ -49,43 +47,14 @@ export async function listLogFacets(
     until: given.until ?? now() + 1000,
   };
   await flush();
-  const order = { measure: 'requests', direction: 'desc' } as const;
-  const slots = new Semaphore(AT_ONCE);
-  const counted = async (name: string, by: LogDimension) => {
-    const { rows } = await asked(
-      store.aggregate(scope, filter, { by: [by], order, take: VALUES, latencies: false }),
-    );
-    const values = rows.map(({ group, rollup }) => ({
-      value: group[0] ?? '',
-      requests: BigInt(rollup.requests),
-    }));
-    return { name, values: values.filter(({ value }) => value !== '') };
-  };
-  const [data, metadataNames] = await Promise.all([
-    Promise.all(Object.entries(FACETS).map(([name, by]) => slots.pass(() => counted(name, by)))),
-    namesOf(async (after) =>
-      asked(
-        store.page(scope, filter, {
-          page: 0,
-          pageSize: NEWEST.pageSize,
-          order: 'desc',
-          ...(after && { after }),
-        }),
-      ),
-    ),
-  ]);
-  return create(LogFacetListSchema, { object: 'list', data, metadataNames });
-}
-
-/** Names of metadata in the newest pages. */
-async function namesOf(read: (after: string | undefined) => ReturnType<LogStore['page']>): Promise<string[]> {
-  const names = new Set<string>();
-  let after: string | undefined;
-  for (let page = 0; page < NEWEST.pages; page++) {
-    const { entries, next } = await read(after);
-    for (const { metadata } of entries) for (const name of Object.keys(metadata)) names.add(name);
-    if (next === undefined) break;
-    after = next;
-  }
-  return [...names].sort();
+  const names = Object.keys(FACETS);
+  const { facets, metadataNames } = await asked(
+    store.facets(scope, filter, { by: Object.values(FACETS), take: VALUES, names: NAMES }),
+  );
+  const data = facets.map(({ values, countedFrom }, place) => ({
+    name: names[place] ?? '',
+    values: values.map(({ value, requests }) => ({ value, requests: BigInt(requests) })),
+    ...(countedFrom === undefined ? {} : { countedFrom: timeText(countedFrom) }),
+  }));
+  return create(LogFacetListSchema, { object: 'list', data, metadataNames: [...metadataNames] });
 }

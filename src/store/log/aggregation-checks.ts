@@ -48,7 +48,8 @@ export function checkAggregation({
   };
 }
 
-function checkDimension(field: string, dimension: LogDimension): LogDimension {
+/** A dimension with known members only. Throws `validation_failed` naming the field. */
+export function checkDimension(field: string, dimension: LogDimension): LogDimension {
   if (typeof dimension === 'object' && dimension !== null && typeof dimension.metadata === 'string') {
     return { metadata: dimension.metadata };
   }

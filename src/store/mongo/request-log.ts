@@ -8,6 +8,7 @@ import { LIMITS } from '../documents.ts';
 import type { LogAggregate, LogAggregation } from '../log/aggregation.ts';
 import { checkAggregation } from '../log/aggregation-checks.ts';
 import { decodeEntry } from '../log/entry-text.ts';
+import { checkFacets, type LogFacets, type LogFacetsQuestion } from '../log/facets.ts';
 import { GroupTable } from '../log/group-table.ts';
 import { checkGrouping, checkOwn, checkTraces } from '../log/trace-feedback.ts';
 import { checkLogFilter } from '../log-filter.ts';
@@ -27,6 +28,7 @@ import { type CheckedScope, entryMatch } from './log/entry-filter.ts';
 import { findEntry } from './log/entry-look-ups.ts';
 import { countEntries, type FoundPage, type PageQuery, readEntries } from './log/entry-pages.ts';
 import { dropBuckets } from './log/expire.ts';
+import { FACETS_MS, readFacets } from './log/facets.ts';
 import {
   changeFeedback,
   feedbackOfTraces,
@@ -48,6 +50,9 @@ import { skipEntries } from './log/skip.ts';
 const SLICE = 200;
 /** Adding entries up may take longer than other calls; each command of it has the time of one. */
 const SUMS_MS = 30_000;
+
+/** Newest entries that names of metadata are taken from. */
+const NAMED = 500;
 
 /** See `LogPlace`. */
 export type LogTuning = Partial<Pick<LogPlace, 'lateMs' | 'settleMs' | 'piece'>>;
@@ -75,7 +80,7 @@ export function logPlace(
 }
 
 export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
-  return { ...entryCalls(place, roller), ...feedbackCalls(place) };
+  return { ...entryCalls(place, roller), ...countingCalls(place), ...feedbackCalls(place) };
 }
 
 type FeedbackCalls = Pick<
@@ -83,7 +88,12 @@ type FeedbackCalls = Pick<
   'addFeedback' | 'getFeedback' | 'updateFeedback' | 'feedbackOf' | 'sumFeedback'
 >;
 
-function entryCalls(place: LogPlace, roller: Roller): Omit<LogStore, keyof FeedbackCalls> {
+type CountingCalls = Pick<LogStore, 'aggregate' | 'facets'>;
+
+function entryCalls(
+  place: LogPlace,
+  roller: Roller,
+): Omit<LogStore, keyof FeedbackCalls | keyof CountingCalls> {
   const { buckets, calls } = place;
   return {
     append: async (batch, texts, { apart = false } = {}) => {
@@ -108,17 +118,6 @@ function entryCalls(place: LogPlace, roller: Roller): Omit<LogStore, keyof Feedb
         findEntry(place, checked, checkName('id', id), createdAt, deadline),
       );
       return text === undefined ? undefined : decodeEntry(text);
-    },
-
-    aggregate: async (scope, filter, aggregation) => {
-      const checkedScope = checkScope(scope);
-      const checkedFilter = checkLogFilter(filter);
-      const checked = checkAggregation(aggregation);
-      return reading(
-        place,
-        (deadline) => sumUp(place, checkedScope, checkedFilter, checked, deadline),
-        SUMS_MS,
-      );
     },
 
     appendBodies: async (batch) => {
@@ -152,6 +151,32 @@ function entryCalls(place: LogPlace, roller: Roller): Omit<LogStore, keyof Feedb
     },
 
     expire: (retention, now) => dropBuckets(place, roller, retention, now),
+  };
+}
+
+function countingCalls(place: LogPlace): CountingCalls {
+  return {
+    aggregate: async (scope, filter, aggregation) => {
+      const checkedScope = checkScope(scope);
+      const checkedFilter = checkLogFilter(filter);
+      const checked = checkAggregation(aggregation);
+      return reading(
+        place,
+        (deadline) => sumUp(place, checkedScope, checkedFilter, checked, deadline),
+        SUMS_MS,
+      );
+    },
+
+    facets: async (scope, filter, question) => {
+      const checkedScope = checkScope(scope);
+      const checkedFilter = checkLogFilter(filter);
+      const checked = checkFacets(question);
+      return reading(
+        place,
+        (deadline) => facetsOf(place, checkedScope, checkedFilter, checked, deadline),
+        FACETS_MS,
+      );
+    },
   };
 }
 
@@ -267,6 +292,33 @@ async function sumUp(
   const match = entryMatch(scope, await withLiked(place, scope, filter, deadline));
   await addEntries(place, { match, aggregation, table }, spans, deadline);
   return table.result(kept?.used ? 'rollups' : 'entries');
+}
+
+async function facetsOf(
+  place: LogPlace,
+  scope: CheckedScope,
+  asked: LogFilter,
+  question: LogFacetsQuestion,
+  deadline: Deadline,
+): Promise<LogFacets> {
+  const filter = await withLiked(place, scope, asked, deadline);
+  return readFacets(
+    place,
+    scope,
+    filter,
+    question,
+    {
+      aggregate: (aggregation, within) => sumUp(place, scope, filter, aggregation, within),
+      metadataNames: async (most, within) => {
+        const query = { ...scope, filter, order: 'desc', skip: 0, take: NAMED, after: undefined } as const;
+        const all = await place.buckets.list('entries', within, filter.from, filter.until);
+        const { entries } = await readFrom(place, { ...query, count: false }, all, within);
+        const read = await parsed(entries, ({ entry }) => decodeEntry(entry));
+        return [...new Set(read.flatMap(({ metadata }) => Object.keys(metadata)))].slice(0, most).sort();
+      },
+    },
+    deadline,
+  );
 }
 
 /** Reads, and once more when a bucket turns out to have been made without its indexes. */

@@ -31,9 +31,10 @@ export interface SqliteStoreOptions {
   readonly maxQueued?: number;
   /**
    * Of the log: entries that are put into columns together (8,192 by default, at most 32,768), and how long a search in
-   * texts may take (60 milliseconds), and groups that are added up in one go (4,096).
+   * texts may take (60 milliseconds), groups that are added up in one go (4,096), and entries that are not sealed which a
+   * reader takes into memory (131,072).
    */
-  readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs' | 'groups'>>;
+  readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs' | 'groups' | 'unsealed'>>;
   /** Parts of the data folder that must be of this store (see guard.ts); none by default: any folder is taken. */
   readonly parts?: readonly Part[];
   /** Called with each file or piece of the log that is damaged or was set aside. */
@@ -63,7 +64,7 @@ export interface SqliteStore {
 }
 
 const READY_MS = 1000;
-const LOG = { block: 8192, searchMs: 60, groups: 4096 } as const;
+const LOG = { block: 8192, searchMs: 60, groups: 4096, unsealed: 131_072 } as const;
 const MAX_QUEUED_LENGTH = 128 * 1024 * 1024;
 
 /**

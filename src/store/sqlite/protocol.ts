@@ -104,7 +104,9 @@ export type WriterCall =
   | { readonly kind: 'import'; readonly c: number; readonly imports: readonly RowImport[] }
   /** All documents of the collection are of the declared schema version. */
   | { readonly kind: 'upgraded'; readonly c: number }
+  /** Answers the number of entries of the tail; null: `readKeys` comes first, until it answers true. */
   | { readonly kind: 'append'; readonly lines: readonly string[] }
+  | { readonly kind: 'readKeys' }
   /** Answers `LogBegin`. */
   | { readonly kind: 'tail' }
   | { readonly kind: 'segments'; readonly change: SegmentChange }
@@ -205,6 +207,8 @@ export interface Failure {
   readonly violations?: readonly Violation[];
   /** Which operation of a commit. */
   readonly operation?: number;
+  /** After how many milliseconds the caller may try again. */
+  readonly retryAfterMs?: number;
   /** For the log only. */
   readonly cause?: string;
 }

@@ -6,12 +6,15 @@ import { type CompactionStore, compactionStore } from './log/compaction-store.ts
 import { LogCompactor } from './log/compactor.ts';
 import type { LogDamage } from './log/damage.ts';
 import { entryStore } from './log/entries.ts';
+import { facetStore } from './log/facet-store.ts';
 import { feedbackStore } from './log/feedback.ts';
 import { hedgedWorker } from './log/hedged-worker.ts';
 import { lazyWorker } from './log/lazy-worker.ts';
 import { logMaintenance } from './log/log-maintenance.ts';
 import type { LogCompactorCall, LogReaderCall, LogSetup } from './log/protocol.ts';
+import { TOO_LATE } from './log/question-time.ts';
 import { rollupStore } from './log/rollup-store.ts';
+import { untilSealed } from './log/unsealed.ts';
 import type { LogBegin, ReaderCall, WriterCall } from './protocol.ts';
 import type { WorkerBounds, WorkerClient } from './worker-client.ts';
 
@@ -39,7 +42,11 @@ export function openLog(
   bounds: WorkerBounds,
   onDamage: (damage: LogDamage) => void,
 ): OpenLog {
-  const reading = { ...bounds, onNotice: (notice: unknown) => onDamage(notice as LogDamage) };
+  const reading = {
+    ...bounds,
+    whenLate: TOO_LATE,
+    onNotice: (notice: unknown) => onDamage(notice as LogDamage),
+  };
   const pages = reader(setup, reading);
   const keeping = lazyWorker<LogCompactorCall>(
     new URL('./log/compactor-process.ts', import.meta.url),
@@ -55,11 +62,12 @@ export function openLog(
   const compactor = new LogCompactor(writer, keeping, setup.block);
   const entries = entryStore(writer, pages, compactor);
   const aggregates = reader(setup, reading);
+  const sums = { ...rollupStore(aggregates, bounds), ...facetStore(aggregates, bounds) };
   const feedback = feedbackStore(writer, documents, aggregates);
   const { makeRollups, remakeRollups, ...kept } = compactionStore(pages, keeping, compactor);
   return {
     makeRollups,
-    store: { ...kept, ...entries, ...rollupStore(aggregates), ...feedback },
+    store: { ...kept, ...entries, ...sums, ...feedback },
     maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept, remakeRollups }),
     begin: async () => {
       const { entries: waiting, legacy } = await writer.call<LogBegin>({ kind: 'tail' });
@@ -78,5 +86,5 @@ export function openLog(
 function reader(setup: LogSetup, bounds: WorkerBounds): WorkerClient<LogReaderCall> {
   const entry = new URL('./log/reader.ts', import.meta.url);
   const worker = (apart: boolean) => lazyWorker<LogReaderCall>(entry, setup, bounds, { apart });
-  return hedgedWorker(worker(true), worker(false), bounds);
+  return untilSealed(hedgedWorker(worker(true), worker(false), bounds), bounds);
 }

@@ -14,6 +14,8 @@ export interface WorkerBounds {
   readonly maxQueued: number;
   /** The same in characters of what the calls carry. */
   readonly maxQueuedLength: number;
+  /** What a caller is told that has waited long enough; by default that a write may have been made or not. */
+  readonly whenLate?: string;
   /** Called with messages of the worker that no call asked for. */
   readonly onNotice?: (notice: unknown) => void;
 }
@@ -34,6 +36,7 @@ interface Pending {
   late: boolean;
 }
 
+const WHEN_LATE = 'the store did not answer in time; a write may have been made or not';
 const RESTART_FIRST_MS = 100;
 const RESTART_LAST_MS = 5000;
 
@@ -130,7 +133,9 @@ export async function startWorker<C>(
       }
       entry.late = true;
       entry.reject(
-        fail('store_unavailable', 'the store did not answer in time; a write may have been made or not'),
+        bounds.whenLate === undefined
+          ? fail('store_unavailable', WHEN_LATE)
+          : fail('store_unavailable', bounds.whenLate, { retryAfterMs: 1000 }),
       );
     }
     if (next !== Number.POSITIVE_INFINITY) arm(next, now);
@@ -186,11 +191,12 @@ export async function startWorker<C>(
 }
 
 function errorOf(failure: Failure): GatewayError {
-  const { reason, message, violations, operation, cause } = failure;
+  const { reason, message, violations, operation, retryAfterMs, cause } = failure;
   const param = violations?.[0]?.field;
   return fail(reason, message, {
     ...(violations ? { violations } : {}),
     ...(param ? { param } : {}),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     cause: operation === undefined ? cause : new FailedOperation(operation),
   });
 }

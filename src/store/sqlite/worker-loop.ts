@@ -33,12 +33,15 @@ export function failureOf(thrown: unknown): Failure {
 /** Runs a group of calls and answers each. */
 export type RunGroup<C> = (group: readonly Envelope<C>[]) => readonly Reply[];
 
-/** Runs each call of a group for itself: one that fails leaves the others alone. */
-export function eachAlone<C>(perform: (call: C) => unknown): RunGroup<C> {
+/**
+ * Runs each call of a group for itself: one that fails leaves the others alone.
+ * @param perform is told when the caller leaves, by `monotonicNow`
+ */
+export function eachAlone<C>(perform: (call: C, expiresAt: number) => unknown): RunGroup<C> {
   return (group) =>
-    group.map(([id, , call]): Reply => {
+    group.map(([id, expiresAt, call]): Reply => {
       try {
-        return [id, perform(call)];
+        return [id, perform(call, expiresAt)];
       } catch (error) {
         return [id, undefined, failureOf(error)];
       }

@@ -73,6 +73,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
       case 'append':
         // They are put together here, not on the thread that serves calls.
         return apart(() => log.append(`${call.lines.join('\n')}\n`));
+      case 'readKeys':
+        return log.readKeys();
       case 'tail':
         return { entries: log.size(), legacy: hasLegacy(database) };
       case 'segments':
@@ -160,7 +162,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
 /** What leaves a power loss whole, if perhaps older: a segment is synced before it is listed. */
 function isLogCall(call: WriterCall): boolean {
   if (call.kind === 'segments') return call.change.remove.length === 0;
-  return call.kind === 'append' || call.kind === 'tail' || call.kind === 'keep';
+  return ['append', 'readKeys', 'tail', 'keep'].includes(call.kind);
 }
 
 function createTables(database: DatabaseSync, setup: WorkerSetup): void {

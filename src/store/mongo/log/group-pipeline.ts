@@ -158,16 +158,20 @@ function grouped(match: Filter, { by, userless }: Grouping): Stage[] {
     // A comparison, which the index of reasons answers.
     if (dimension === 'errorReason') stages.push({ $match: { errorReason: { $gte: '' } } });
     if (typeof dimension !== 'object') continue;
-    const key = pairKey(dimension.metadata);
-    const pair = {
-      $filter: { input: '$metadata', cond: { $eq: [{ $indexOfBytes: ['$$this', { $literal: key }] }, 0] } },
-    };
+    const pairs = pairsWith(pairKey(dimension.metadata));
     stages.push(
-      { $set: { [`m${index}`]: { $first: pair } } },
+      { $set: { [`m${index}`]: { $first: pairs } } },
       { $match: { [`m${index}`]: { $type: 'string' } } },
     );
   }
   return stages;
+}
+
+/** An entry's pairs of a key. */
+function pairsWith(key: string): Stage {
+  return {
+    $filter: { input: '$metadata', cond: { $eq: [{ $indexOfBytes: ['$$this', { $literal: key }] }, 0] } },
+  };
 }
 
 function keyOf({ bucketMs, by, userless }: Grouping): Record<string, unknown> {
@@ -206,6 +210,17 @@ function dimensionValue(dimension: LogDimension, index: number): unknown {
     default:
       return { $ifNull: [`$${dimension}`, ''] };
   }
+}
+
+/** A dimension's value; '' or null: the entry has none. */
+export function dimensionOrNothing(dimension: LogDimension): unknown {
+  if (dimension === 'user') return { $cond: [{ $eq: [{ $type: '$user' }, 'string'] }, '$user', ''] };
+  if (typeof dimension !== 'object') return dimensionValue(dimension, 0);
+  const key = pairKey(dimension.metadata);
+  const pair = { $first: pairsWith(key) };
+  return {
+    $cond: [{ $eq: [{ $type: pair }, 'string'] }, { $substrBytes: [pair, Buffer.byteLength(key), -1] }, ''],
+  };
 }
 
 /** The members of `addEntry`. Money is added up as decimals of 34 digits: a sum of whole numbers would overflow. */

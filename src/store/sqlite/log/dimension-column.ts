@@ -4,6 +4,7 @@ import { type Condition, pairCondition, textCondition } from './conditions.ts';
 import type { Hashes, Segment } from './segment.ts';
 import type { TextName } from './segment-head.ts';
 import type { Selection } from './selection.ts';
+import type { TextHead } from './text-column.ts';
 import { UNKNOWN, type ValueTable } from './value-table.ts';
 
 export interface DimensionColumn {
@@ -64,10 +65,7 @@ export function dimensionColumn(
 ): DimensionColumn {
   const key = metadataKey(dimension);
   const none = isInNoGroup(dimension) ? -1 : values.ofText('', hash);
-  const column =
-    key === undefined
-      ? segment.text(COLUMNS[dimension as LogDimension & string] as TextName)
-      : segment.metadata(key);
+  const column = columnOf(dimension, segment);
   if (column === undefined) {
     if (key !== undefined && segment.head.pairs) return pairColumn(key, segment, values, hash);
     return { ids: undefined, constant: 0, places: 1, ...known([none]) };
@@ -87,6 +85,13 @@ export function dimensionColumn(
   if (column.constant !== undefined)
     return { ids: undefined, constant: column.constant, places, numbers, look };
   return { ids: segment.packedIds(column, scratch, name), constant: 0, places, numbers, look };
+}
+
+/** The column that a dimension has in a segment; undefined: no row has a value, or those of its key are in no column. */
+export function columnOf(dimension: LogDimension, segment: Segment): TextHead | undefined {
+  const key = metadataKey(dimension);
+  if (key !== undefined) return segment.metadata(key);
+  return segment.text(COLUMNS[dimension as LogDimension & string] as TextName);
 }
 
 /** Rows whose value of a dimension is one of these. */

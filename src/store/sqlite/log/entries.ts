@@ -2,7 +2,7 @@
 
 import type { RequestRecord } from '../../../call/record.ts';
 import type { TenantScope } from '../../../call/scope.ts';
-import { invalidField } from '../../../lib/errors.ts';
+import { fail, invalidField } from '../../../lib/errors.ts';
 import { checkScope } from '../../document-checks.ts';
 import { bodyFilter, searchInSlices } from '../../log/body-search.ts';
 import { decodeEntries, decodeEntry, encodeBatch } from '../../log/entry-text.ts';
@@ -19,6 +19,9 @@ import type { LogPageCall, LogRowPage, Position } from './page-reads.ts';
 import type { LogReaderCall } from './protocol.ts';
 import type { LogScope } from './selection.ts';
 
+/** Of an append that other writes' failures make the writer begin anew. */
+const TRIES = 5;
+
 export function entryStore(
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<LogReaderCall>,
@@ -29,7 +32,14 @@ export function entryStore(
       if (batch.length === 0) return;
       const lines = await encodeBatch(batch, texts);
       const length = lines.reduce((sum, line) => sum + line.length + 1, 0);
-      compactor.noted(await writer.call<number>({ kind: 'append', lines }, length));
+      const write = (): Promise<number | null> => writer.call({ kind: 'append', lines }, length);
+      let size = await write();
+      for (let tries = 1; size === null && tries < TRIES; tries++) {
+        while (!(await writer.call<boolean>({ kind: 'readKeys' })));
+        size = await write();
+      }
+      if (size === null) throw fail('store_unavailable', 'the log is not read so far; nothing was written');
+      compactor.noted(size);
     },
 
     page: async (scope, filter, request) => {

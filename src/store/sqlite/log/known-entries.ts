@@ -1,67 +1,121 @@
 // What the writer knows of the entries that are there, so that one which is sent again is kept once. The newest are
 // known by 53 bits of their key; older ones are looked up in the segments that their time falls into.
 
-import { eachLine } from '../../log/entry-text.ts';
-import type { EntryTuple } from '../../log/entry-tuple.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { DamagedSegment } from './damage.ts';
+import { type EntryKey, eachKey, textOfKey } from './entry-key.ts';
 import type { TextHash } from './hash.ts';
-import { readSegments, readState, readTail, type SegmentRow } from './manifest.ts';
+import { readSegments, readState, readTail, readTailBack, type SegmentRow } from './manifest.ts';
 import { NumberSet } from './number-set.ts';
 import { Scratch, type Segment } from './segment.ts';
 import type { SegmentFiles } from './segment-files.ts';
 
 /** Keys of a generation; two are held: about 2 MB when they are full. */
 const GENERATION = 65_536;
-
-export interface EntryKey {
-  readonly id: string;
-  readonly organisationId: string;
-  readonly createdAt: number;
-}
+/** Entries whose keys are read in one step: some milliseconds' work. */
+const STEP = 16_384;
 
 export class KnownEntries {
   readonly #cached: StatementCache;
   readonly #files: SegmentFiles;
   readonly #hash: TextHash;
+  readonly #generation: number;
   readonly #scratch = new Scratch();
   /** Segments of entries, by the end of their time. */
   #segments: SegmentRow[] = [];
+  #sealed = 0;
   #newest = new NumberSet();
   #older = new NumberSet();
   /** The first place of arrival that the generations hold, and at which the newest begins. */
   #olderFrom = 1;
   #newestFrom = 1;
+  /** Of entries before the generations that are not sealed: of so many millions of them none has the 53 bits of another. */
+  readonly #backlog = new NumberSet();
+  /** Up to this place of arrival the keys before the generations are not read; 0: they are. */
+  #unreadTo = 0;
+  /** Unix milliseconds: calls that began later are in nothing that is not read. */
+  #loadedAt = 0;
   #batch: EntryKey[] = [];
   #tail: Set<string> | undefined;
 
-  constructor(cached: StatementCache, files: SegmentFiles, hash: TextHash) {
+  constructor(cached: StatementCache, files: SegmentFiles, hash: TextHash, generation: number = GENERATION) {
     this.#cached = cached;
     this.#files = files;
     this.#hash = hash;
+    this.#generation = generation;
   }
 
-  /** Reads the stored keys. Called at the start, and when a batch of additions was rolled back. */
+  /**
+   * Reads the newest stored keys, a generation of them: however many entries are not sealed, the first write waits for
+   * no more. Called before the first write, and when a batch of additions was rolled back.
+   */
   load(): void {
     this.#newest.clear();
     this.#older.clear();
-    this.#olderFrom = readState(this.#cached).sealed + 1;
-    this.#newestFrom = this.#olderFrom;
+    this.#backlog.clear();
+    this.#batch = [];
+    this.#unreadTo = 0;
+    this.#loadedAt = Date.now();
     this.reloadSegments();
-    for (const key of this.#tailKeys()) this.#newest.add(this.#number(key));
+    this.#olderFrom = this.#sealed + 1;
+    for (const [last, count, entries] of readTailBack(this.#cached, Number.MAX_SAFE_INTEGER)) {
+      if (this.#newest.size >= this.#generation) {
+        this.#unreadTo = last;
+        break;
+      }
+      eachKey(entries, (key) => this.#newest.add(this.#number(key)));
+      this.#olderFrom = last - count + 1;
+    }
+    this.#newestFrom = this.#olderFrom;
   }
 
+  /** Called when the list of segments has changed. */
   reloadSegments(): void {
     this.#files.forget();
+    this.#tail = undefined;
+    this.#sealed = readState(this.#cached).sealed;
     this.#segments = readSegments(this.#cached, 0)
       .filter(({ kind }) => kind === 'entries')
       .sort((a, b) => a.maxTime - b.maxTime);
+    if (this.#sealed + 1 < this.#olderFrom) return;
+    this.#backlog.clear();
+    this.#unreadTo = 0;
+  }
+
+  /** Whether there are entries that are neither sealed nor known. */
+  get isBehind(): boolean {
+    return this.#unreadTo > 0;
+  }
+
+  /**
+   * Whether `readKeys` must be called before an entry is added: it is from before the start, and may be one of those
+   * that were not sealed then.
+   */
+  mustRead({ createdAt }: EntryKey): boolean {
+    return this.#unreadTo > 0 && createdAt < this.#loadedAt;
+  }
+
+  /** Reads some more keys of entries that are not sealed; true: all are read. */
+  readKeys(): boolean {
+    let read = 0;
+    let more = 0;
+    if (this.#unreadTo > 0)
+      for (const [last, count, entries] of readTailBack(this.#cached, this.#unreadTo)) {
+        if (read >= STEP) {
+          more = last;
+          break;
+        }
+        eachKey(entries, (key) => this.#backlog.add(this.#number(key)));
+        read += count;
+      }
+    this.#unreadTo = more;
+    return more === 0;
   }
 
   /** Called before the keys of a batch are added. */
   begin(): void {
+    for (const key of this.#tail ? this.#batch : []) this.#tail?.add(textOfKey(key));
     this.#batch = [];
-    this.#tail = undefined;
   }
 
   /** Takes a key in with its place of arrival; false: its entry is there already. */
@@ -69,41 +123,42 @@ export class KnownEntries {
     const number = this.#number(key);
     if (this.#newest.has(number) || this.#older.has(number)) {
       if (this.#isNew(key) || this.#isSealed(key, Number.MAX_SAFE_INTEGER)) return false;
-    } else if (this.#isSealed(key, this.#olderFrom)) {
+    } else if (this.#backlog.has(number) || this.#isSealed(key, this.#olderFrom)) {
       return false;
     }
-    if (this.#newest.size >= GENERATION) {
-      [this.#newest, this.#older] = [this.#older, this.#newest];
-      this.#newest.clear();
-      this.#olderFrom = this.#newestFrom;
-      this.#newestFrom = seq;
-    }
+    if (this.#newest.size >= this.#generation) this.#age(seq);
     this.#newest.add(number);
     this.#batch.push(key);
     return true;
   }
 
-  #number(key: EntryKey): number {
-    return this.#hash.number(textOf(key));
+  /** Begins a generation. What the oldest has of entries that are not sealed is not forgotten. */
+  #age(seq: number): void {
+    if (this.#newestFrom - 1 > this.#sealed) this.#backlog.addAll(this.#older);
+    [this.#newest, this.#older] = [this.#older, this.#newest];
+    this.#newest.clear();
+    this.#olderFrom = this.#newestFrom;
+    this.#newestFrom = seq;
   }
 
-  #tailKeys(): EntryKey[] {
-    const keys: EntryKey[] = [];
-    for (const [, , entries] of readTail(this.#cached, 0)) {
-      eachLine(entries, (line) => {
-        const [id, organisationId, , createdAt] = JSON.parse(line) as EntryTuple;
-        keys.push({ id, organisationId, createdAt });
-      });
-    }
-    return keys;
+  #number(key: EntryKey): number {
+    return this.#hash.number(textOfKey(key));
   }
 
   /** Whether the batch or the tail has it. A batch that is sent again asks for each of its entries. */
   #isNew(key: EntryKey): boolean {
-    const text = textOf(key);
-    if (this.#batch.some((other) => textOf(other) === text)) return true;
-    this.#tail ??= new Set(this.#tailKeys().map(textOf));
+    const text = textOfKey(key);
+    if (this.#batch.some((other) => textOfKey(other) === text)) return true;
+    this.#tail ??= this.#tailKeys();
     return this.#tail.has(text);
+  }
+
+  /** Of the entries that the generations hold. */
+  #tailKeys(): Set<string> {
+    const keys = new Set<string>();
+    for (const [, , entries] of readTail(this.#cached, Math.max(this.#sealed, this.#olderFrom - 1)))
+      eachKey(entries, (key) => keys.add(textOfKey(key)));
+    return keys;
   }
 
   /** Whether a segment that begins before a place of arrival has it. */
@@ -155,10 +210,6 @@ export class KnownEntries {
     }
     return false;
   }
-}
-
-function textOf({ id, organisationId, createdAt }: EntryKey): string {
-  return `${createdAt} ${organisationId.length} ${organisationId}${id}`;
 }
 
 /** A text's number in a column, 0 when it has none; the text itself decides. */

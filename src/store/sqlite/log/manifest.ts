@@ -199,6 +199,19 @@ export function changeSegments(cached: StatementCache, change: SegmentChange): v
 /** A row of the tail. */
 export type TailRow = [lastSeq: number, count: number, entries: string];
 
+/** How many entries are in the tail: places of arrival are numbered without a gap. */
+export function tailSize(cached: StatementCache): number {
+  const [last] = cached('SELECT max(seq) FROM log_tail').get() as unknown as [number | null];
+  const { sealed } = readState(cached);
+  return Math.max(0, (last ?? sealed) - sealed);
+}
+
+/** Batches of the tail up to a place of arrival, the newest first. */
+export function readTailBack(cached: StatementCache, upTo: number): Iterable<TailRow> {
+  const sql = 'SELECT seq, count, entries FROM log_tail WHERE seq <= ? ORDER BY seq DESC';
+  return cached(sql).iterate(upTo) as unknown as Iterable<TailRow>;
+}
+
 /** Batches of the tail after a place of arrival, in order. */
 export function readTail(cached: StatementCache, above: number): Iterable<TailRow> {
   const sql = 'SELECT seq, count, entries FROM log_tail WHERE seq > ? ORDER BY seq';

@@ -1,6 +1,8 @@
 // A set of numbers in one typed array: of a hundred thousand, a Set takes five times the memory.
 
 const EMPTY = -1;
+/** Slots that are kept for the next numbers. */
+const MANY = 1 << 18;
 
 /** Whole numbers from 0. */
 export class NumberSet {
@@ -25,7 +27,13 @@ export class NumberSet {
     return true;
   }
 
+  addAll(other: NumberSet): void {
+    for (const value of other.#slots) if (value !== EMPTY) this.add(value);
+  }
+
+  /** Gives the memory of many back. */
   clear(): void {
+    if (this.#slots.length > MANY) this.#slots = new Float64Array(1024);
     this.#slots.fill(EMPTY);
     this.#size = 0;
   }

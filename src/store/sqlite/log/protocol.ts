@@ -5,6 +5,7 @@ import type { LogRollupsCall } from './aggregate-reads.ts';
 import type { BodyKey } from './body-files.ts';
 import type { LogSearchCall } from './body-search.ts';
 import type { Bucket } from './buckets.ts';
+import type { LogFacetsCall } from './facet-counts.ts';
 import type { LogPageCall } from './page-reads.ts';
 import type { LogScope } from './selection.ts';
 
@@ -16,6 +17,8 @@ export interface LogSetup {
   readonly folder: string;
   /** Entries of a block: the tail is sealed from its begin in blocks of so many, and whole rows. */
   readonly block: number;
+  /** Entries that are not sealed: a reader takes so many more into memory, and of further ones waits for their segments. */
+  readonly unsealed: number;
   /** How long a search in texts may take before it answers what it has, in milliseconds. */
   readonly searchMs: number;
   /** Groups that are added up in one go. */
@@ -27,6 +30,8 @@ export type LogReaderCall =
   /** Answers a slice, or null: there are no bodies of the filter's time. */
   | LogSearchCall
   | LogRollupsCall
+  /** Answers `FacetRows`. */
+  | LogFacetsCall
   | (LogScope & { readonly kind: 'get'; readonly filter: LogFilter })
   | {
       readonly kind: 'scan';

@@ -12,11 +12,13 @@ import { type LogSearchCall, type LogSlice, searchBodies } from './body-search.t
 import { DamagedSegment } from './damage.ts';
 import { DamageFound } from './damage-found.ts';
 import { readEntry, scanEntries } from './entry-reads.ts';
+import { countFacets } from './facet-counts.ts';
 import { feedbackReader } from './feedback-reads.ts';
 import { sumFeedback } from './feedback-sums.ts';
 import type { SegmentRow } from './manifest.ts';
 import { readPage } from './page-reads.ts';
 import type { LogReaderCall, LogSetup } from './protocol.ts';
+import { facetsAreOver } from './question-time.ts';
 import { Scratch, type Segment } from './segment.ts';
 import { SegmentFiles } from './segment-files.ts';
 import { type LogScope, Selection } from './selection.ts';
@@ -44,7 +46,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
   const scratch = new Scratch();
   let epoch = -1;
   const damage = new DamageFound();
-  const viewed = (): LogView => new LogView(cached, files, setup.block, damage.ids);
+  const viewed = (): LogView => new LogView(cached, files, setup, damage.ids);
   let log = viewed();
 
   function current(): View {
@@ -60,10 +62,11 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
     }
   }
 
+  let leavesAt = Number.POSITIVE_INFINITY;
   function selectionOf({ hash }: View, scope: LogScope, filter: LogReaderFilter): Selection {
     const { feedback: range, ...rest } = filter;
     const liked = range && feedback.liked(scope, range);
-    return new Selection(scope, rest, hash, liked, values, scratch);
+    return new Selection(scope, rest, hash, liked, values, scratch, leavesAt);
   }
 
   function search(call: LogSearchCall): LogSlice | null {
@@ -94,6 +97,11 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
         const plan = planAggregate(view, selection, call, open);
         return readRollups(plan, call.aggregation, selection, setup.groups);
       }
+      case 'facets': {
+        const view = current();
+        const selection = selectionOf(view, call, call.filter);
+        return countFacets(view.parts, call.question, selection, () => facetsAreOver(leavesAt));
+      }
       case 'get': {
         const view = current();
         return readEntry(view.parts, selectionOf(view, call, call.filter));
@@ -117,7 +125,8 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
   }
 
   /** Files may be dropped between the look at the list and the look at them: then the list is another one. */
-  function performed(call: LogReaderCall): unknown {
+  function performed(call: LogReaderCall, expiresAt: number): unknown {
+    leavesAt = expiresAt;
     damage.forgetOld();
     if (call.kind === 'scan') damage.forgetAll();
     for (let tries = 1; ; tries++) {

@@ -10,28 +10,29 @@ import type {
 import { checkAggregation } from '../../log/aggregation-checks.ts';
 import { checkLogFilter } from '../../log-filter.ts';
 import type { LogStore } from '../../log-store.ts';
-import type { WorkerClient } from '../worker-client.ts';
+import type { WorkerBounds, WorkerClient } from '../worker-client.ts';
 import { AT, STRIDE } from './accumulator.ts';
 import { scopeOf } from './entries.ts';
 import type { PackedFirstTokens } from './first-token-totals.ts';
 import type { PackedHistograms } from './histograms.ts';
 import type { LogReaderCall } from './protocol.ts';
+import { SUMS_MS } from './question-time.ts';
 import type { RollupRows } from './rollup-rows.ts';
 
 /** Rows made between two turns of the event loop. */
 const SLICE = 1000;
 
-export function rollupStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore, 'aggregate'> {
+/** @param bounds of other calls: an aggregation has at least their time */
+export function rollupStore(
+  reader: WorkerClient<LogReaderCall>,
+  { deadlineMs }: Pick<WorkerBounds, 'deadlineMs'>,
+): Pick<LogStore, 'aggregate'> {
   return {
     aggregate: async (scope, filter, asked): Promise<LogAggregate> => {
       const aggregation = checkAggregation(asked);
       const checked = checkLogFilter(filter);
-      const found = await reader.call<RollupRows>({
-        kind: 'sums',
-        ...scopeOf(scope),
-        filter: checked,
-        aggregation,
-      });
+      const call = { kind: 'sums', ...scopeOf(scope), filter: checked, aggregation } as const;
+      const found = await reader.call<RollupRows>(call, 0, Math.max(deadlineMs, SUMS_MS));
       const rows: LogAggregateRow[] = [];
       for (let row = 0; row < found.buckets.length; row++) {
         if (row > 0 && row % SLICE === 0) await setImmediate();

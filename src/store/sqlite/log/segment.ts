@@ -1,6 +1,7 @@
 // A segment as readers see it. Columns are read into the caller's scratch, which the next segment takes over.
 import { zstdDecompressSync } from 'node:zlib';
 import type { ByteSource, Place } from './blobs.ts';
+import { mayHold } from './byte-set.ts';
 import type { TextHash } from './hash.ts';
 import { type PackedNumbers, readPacked, widen } from './number-column.ts';
 import { reasonColumn } from './reason-column.ts';
@@ -225,6 +226,8 @@ export class Segment {
       }
       return any ? found : undefined;
     }
+    // Ids, of which nearly all texts are, are made of few letters: a word has others, and they are not even read.
+    if (column.bytes !== undefined && !mayHold(column.bytes, needleBytes)) return undefined;
     const [offset, length] = column.lower ?? (column.texts as Place);
     const buffer = scratch.bytes('searched', length);
     this.#source.read(offset, new Uint8Array(buffer, 0, length));

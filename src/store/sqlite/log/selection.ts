@@ -11,6 +11,7 @@ import {
   textCondition,
 } from './conditions.ts';
 import type { TextHash } from './hash.ts';
+import { checkTime } from './question-time.ts';
 import { Scratch, type Segment } from './segment.ts';
 import type { TextName } from './segment-head.ts';
 import { searchCondition } from './text-search.ts';
@@ -50,11 +51,13 @@ export class Selection {
   readonly values: ValueTables;
   readonly #from: number;
   readonly #until: number;
+  readonly #expiresAt: number;
   #conditions: readonly Condition[];
 
   /**
    * @param liked traces that match the filter's `feedback`
    * @param scratch which no other selection uses at the same time
+   * @param expiresAt when its caller leaves, by `monotonicNow`: then no more is read
    */
   constructor(
     scope: LogScope,
@@ -63,7 +66,9 @@ export class Selection {
     liked: ReadonlySet<string> | undefined,
     values = new ValueTables(),
     scratch = new Scratch(),
+    expiresAt = Number.POSITIVE_INFINITY,
   ) {
+    this.#expiresAt = expiresAt;
     this.scratch = scratch;
     this.hash = hash;
     this.values = values;
@@ -76,7 +81,9 @@ export class Selection {
   and(conditions: readonly Condition[]): Selection {
     const time = { from: this.#from, until: this.#until };
     const none = { org: '', workspace: null };
-    const narrower = new Selection(none, time, this.hash, undefined, this.values, this.scratch);
+    const narrower = new Selection(
+      ...([none, time, this.hash, undefined, this.values, this.scratch, this.#expiresAt] as const),
+    );
     narrower.#conditions = [...this.#conditions, ...conditions];
     return narrower;
   }
@@ -85,8 +92,12 @@ export class Selection {
     return maxTime >= this.#from && minTime < this.#until;
   }
 
-  /** The matching rows, ascending, at the start of an array that the next call reuses. */
+  /**
+   * The matching rows, ascending, at the start of an array that the next call reuses.
+   * @throws FailureError store_unavailable when the caller is about to leave
+   */
   rows(segment: Segment, from = this.#from, until = this.#until): SelectedRows {
+    checkTime(this.#expiresAt);
     const rows = this.scratch.ids('rows', segment.count);
     const narrow: Narrow[] = [];
     for (const condition of this.#conditions) {

@@ -1,10 +1,9 @@
 // The writer's side of the log: batches into the tail as they come, and changes of the list of segments.
-import type { EntryTuple } from '../../log/entry-tuple.ts';
 import type { StatementCache } from '../statement-cache.ts';
-import { FailureError } from '../worker-loop.ts';
+import { eachKey, keyAt } from './entry-key.ts';
 import { TextHash } from './hash.ts';
-import { type EntryKey, KnownEntries } from './known-entries.ts';
-import { changeSegments, readState, type SegmentChange } from './manifest.ts';
+import { KnownEntries } from './known-entries.ts';
+import { changeSegments, readState, type SegmentChange, tailSize } from './manifest.ts';
 import { SegmentFiles } from './segment-files.ts';
 
 /** Heads of segments that entries of the past are looked up in. */
@@ -13,12 +12,14 @@ const HEADS = 32;
 /** Entries of a row: a block of the tail is whole rows, and its entries are numbered by 16 bits. */
 const ROW = 4096;
 
-/** Begin of an entry as it is nearly always: id, organisation, workspace, time, status, trace. */
-const PLAIN = /\["([^"\\]*)","([^"\\]*)","[^"\\]*",(\d{1,15}),(\d{1,15}),"/y;
-
 export interface TailWriter {
-  /** Stores a batch's entries that are not stored yet; answers how many entries the tail has. */
-  append(batch: string): number;
+  /**
+   * Stores a batch's entries that are not stored yet; answers how many entries the tail has. Null: nothing is stored,
+   * and the caller repeats `readKeys` until it answers true.
+   */
+  append(batch: string): number | null;
+  /** Learns some more of the entries that were not sealed at the start; true: that was all. */
+  readKeys(): boolean;
   change(change: SegmentChange): null;
   /** Entries of the tail. */
   size(): number;
@@ -26,11 +27,12 @@ export interface TailWriter {
   forget(): void;
 }
 
-export function tailWriter(cached: StatementCache, folder: string): TailWriter {
+/** @param generation newest entries that are known by heart */
+export function tailWriter(cached: StatementCache, folder: string, generation?: number): TailWriter {
   const files = new SegmentFiles(folder, HEADS);
   const insert = cached('INSERT INTO log_tail (seq, count, min_time, entries) VALUES (?, ?, ?, ?)');
   const state = readState(cached);
-  const known = new KnownEntries(cached, files, new TextHash(state.seed));
+  const known = new KnownEntries(cached, files, new TextHash(state.seed), generation);
   let sealed = state.sealed;
   let seq: number | undefined;
 
@@ -44,6 +46,12 @@ export function tailWriter(cached: StatementCache, folder: string): TailWriter {
   return {
     append: (batch) => {
       let last = seq ?? load();
+      let mustRead = false;
+      if (known.isBehind) eachKey(batch, (key) => (mustRead ||= known.mustRead(key)));
+      if (mustRead) {
+        seq = last;
+        return null;
+      }
       // A failure from here on leaves keys without an entry.
       seq = undefined;
       known.begin();
@@ -74,10 +82,12 @@ export function tailWriter(cached: StatementCache, folder: string): TailWriter {
       return null;
     },
 
-    size: () => {
+    readKeys: () => {
       seq ??= load();
-      return seq - sealed;
+      return known.readKeys();
     },
+
+    size: () => (seq === undefined ? tailSize(cached) : seq - sealed),
 
     forget: () => {
       seq = undefined;
@@ -102,21 +112,4 @@ class TailRowText {
   text(batch: string): string {
     return this.#pieces.map(([from, to]) => batch.slice(from, to)).join('');
   }
-}
-
-/** What is at a place of a batch. @throws FailureError when it is no entry */
-function keyAt(batch: string, at: number): EntryKey {
-  PLAIN.lastIndex = at;
-  const plain = PLAIN.exec(batch);
-  if (plain) return { id: plain[1] ?? '', organisationId: plain[2] ?? '', createdAt: Number(plain[3]) };
-  const line = batch.slice(at, batch.indexOf('\n', at));
-  const [id, organisationId, workspaceId, createdAt, statusCode, traceId] = JSON.parse(line) as EntryTuple;
-  if (typeof id !== 'string' || typeof traceId !== 'string') throw brokenEntry('id and traceId');
-  if (typeof organisationId !== 'string' || typeof workspaceId !== 'string') throw brokenEntry('scope');
-  if (!Number.isSafeInteger(createdAt) || !Number.isSafeInteger(statusCode)) throw brokenEntry('numbers');
-  return { id, organisationId, createdAt };
-}
-
-function brokenEntry(what: string): FailureError {
-  return new FailureError({ reason: 'validation_failed', message: `a log entry has broken ${what}` });
 }

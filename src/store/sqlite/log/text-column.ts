@@ -1,12 +1,14 @@
 // A column of texts: each distinct one once, and its number (from 1; 0 is none) for every row.
 import type { Blobs, ByteSource, Place } from './blobs.ts';
+import { bytesIn } from './byte-set.ts';
 import type { TextHash } from './hash.ts';
 import { bytesOf } from './number-column.ts';
 
 /**
  * Few texts are in the head itself. Many are apart, in the order of their hashes, so that one is found by halving:
  * hashes (all low halves, then all high ones), then texts (where each begins, and UTF-8). `lower` are the same in lower
- * case, where that is another text and somebody may search in it.
+ * case, where that is another text and somebody may search in it. `bytes` are those that the searched texts are made of
+ * (see `byte-set.ts`).
  */
 export interface TextHead {
   readonly size: number;
@@ -17,6 +19,7 @@ export interface TextHead {
   readonly hashes?: Place;
   readonly texts?: Place;
   readonly lower?: Place;
+  readonly bytes?: string;
   /** Each row's number, of a column that is in memory alone. */
   readonly rows?: Uint8Array | Uint16Array;
 }
@@ -93,8 +96,9 @@ export class TextColumn {
     const places = { hashes: blobs.add(bytesOf(hashes)), texts: blobs.add(encodeTexts(texts)) };
     if (!searched) return places;
     const lower = texts.map((text) => text.toLowerCase());
-    if (lower.every((text, at) => text === texts[at])) return places;
-    return { ...places, lower: blobs.add(encodeTexts(lower)) };
+    const bytes = bytesIn(lower);
+    if (lower.every((text, at) => text === texts[at])) return { ...places, bytes };
+    return { ...places, bytes, lower: blobs.add(encodeTexts(lower)) };
   }
 }
 

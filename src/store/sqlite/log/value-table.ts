@@ -12,6 +12,16 @@ const MOST_TEXTS = 400_000;
 /** Texts of one column from which on all of them are read at once. */
 const MANY = 16;
 
+/** Places and eighths of values that a table has in memory, and all tables together. */
+const MOST_WEIGHT = 8_000_000;
+const MOST_TOGETHER = 4 * MOST_WEIGHT;
+
+/** The numbers of values, and how often there is each. */
+export interface ValueCounts {
+  readonly numbers: Int32Array;
+  readonly counts: Uint32Array;
+}
+
 /** A place whose number was not looked up yet. */
 export const UNKNOWN = -2;
 
@@ -25,6 +35,7 @@ export class ValueTable {
   readonly #texts = new Map<number, string>();
   /** Segments do not change: what was looked up for one question serves the next. */
   readonly #known = new WeakMap<TextHead, Int32Array>();
+  readonly #counts = new WeakMap<TextHead, ValueCounts>();
   #remembered = 0;
 
   get size(): number {
@@ -59,9 +70,24 @@ export class ValueTable {
     return numbers;
   }
 
+  /** How often a column has each value over all rows of its segment, once that was counted. */
+  countsOf(column: TextHead): ValueCounts | undefined {
+    return this.#counts.get(column);
+  }
+
+  keepCounts(column: TextHead, counts: ValueCounts): void {
+    this.#counts.set(column, counts);
+    this.#remembered += 2 * counts.numbers.length;
+  }
+
+  /** What it has in memory: values, and places of columns. */
+  get weight(): number {
+    return this.#remembered + 8 * this.size;
+  }
+
   /** Whether it has grown beyond what is worth its memory (some 64 MB). */
   get isFull(): boolean {
-    return this.#remembered > 8_000_000 || this.size > 1_000_000;
+    return this.weight > MOST_WEIGHT;
   }
 
   textOf(number: number): string {
@@ -139,12 +165,23 @@ export class ValueTables {
     const name = typeof dimension === 'object' ? `m:${dimension.metadata}` : dimension;
     let table = this.#tables.get(name);
     if (table === undefined || table.isFull) {
-      const [oldest] = this.#tables.keys();
-      if (this.#tables.size >= MOST_TABLES && oldest !== undefined) this.#tables.delete(oldest);
+      this.#tables.delete(name);
+      this.#makeRoom();
       table = new ValueTable();
       this.#tables.set(name, table);
     }
     return table;
+  }
+
+  /** Forgets the oldest where there are many, or large ones. */
+  #makeRoom(): void {
+    let weight = 0;
+    for (const table of this.#tables.values()) weight += table.weight;
+    for (const [name, table] of this.#tables) {
+      if (this.#tables.size < MOST_TABLES && weight <= MOST_TOGETHER) return;
+      this.#tables.delete(name);
+      weight -= table.weight;
+    }
   }
 
   forget(): void {
@@ -152,4 +189,5 @@ export class ValueTables {
   }
 }
 
-const MOST_TABLES = 8;
+/** As many as there are dimensions, and some keys of metadata. */
+const MOST_TABLES = 24;

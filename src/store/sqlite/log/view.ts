@@ -4,10 +4,11 @@ import type { EntryTuple } from '../../log/entry-tuple.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { memorySource } from './blobs.ts';
 import { TextHash } from './hash.ts';
-import { readSegments, readState, readTail, type SegmentRow } from './manifest.ts';
+import { readSegments, readState, readTail, type SegmentRow, tailSize } from './manifest.ts';
 import { Segment } from './segment.ts';
 import { SegmentBuilder } from './segment-build.ts';
 import type { SegmentFiles } from './segment-files.ts';
+import { unsealed } from './unsealed.ts';
 
 /** A segment, whether in a file or not. */
 export interface Part {
@@ -43,10 +44,17 @@ interface TailPart extends Part {
   readonly lines: readonly Line[];
 }
 
+/** Entries of a block of the tail, and how many more of the tail are taken into memory at once. */
+export interface TailBounds {
+  readonly block: number;
+  readonly unsealed: number;
+}
+
 export class LogView {
   readonly #cached: StatementCache;
   readonly #files: SegmentFiles;
   readonly #blockSize: number;
+  readonly #most: number;
   #hash: TextHash | undefined;
   #epoch = -1;
   #lastId = 0;
@@ -59,20 +67,24 @@ export class LogView {
   #blockCount = 0;
   readonly #damaged: ReadonlySet<number>;
 
-  /** @param blockSize entries of a block of the tail. @param damaged segments that are left out, by id; may change */
+  /** @param damaged segments that are left out, by id; may change */
   constructor(
     cached: StatementCache,
     files: SegmentFiles,
-    blockSize: number,
+    { block, unsealed }: TailBounds,
     damaged: ReadonlySet<number> = new Set(),
   ) {
     this.#damaged = damaged;
-    this.#blockSize = blockSize;
+    this.#blockSize = block;
+    this.#most = unsealed;
     this.#cached = cached;
     this.#files = files;
   }
 
-  /** Reads what was added since the last call. Called in a transaction. */
+  /**
+   * Reads what was added since the last call. Called in a transaction.
+   * @throws FailureError store_unavailable when that is more than is held in memory: it is being sealed
+   */
   refresh(): View {
     const { sealed, epoch, seed } = readState(this.#cached);
     this.#hash ??= new TextHash(seed);
@@ -89,6 +101,8 @@ export class LogView {
       else this.#entries.push({ ...row, row, open: () => this.#files.segment(row) });
     }
     if (sealed !== this.#sealed) this.#dropSealed(sealed);
+    const unread = tailSize(this.#cached) - (this.#tailEnd - sealed);
+    if (unread > this.#most) throw unsealed(unread);
     this.#readTail();
     const damaged = this.#damaged;
     const entries =
