@@ -136,7 +136,9 @@ export function createRest(deps: RestDeps): RestHandler {
       const plane = declared.control ? Plane.CONTROL : Plane.DATA;
       const headers: Pairs = [...strayHeaders(deps.names, req), ['allow', allow.join(', ')]];
       const { aliased } = new GatewayHeaders(deps.names, req.headers);
-      return respondError(res, error, { plane, aliased }, headers);
+      const known = deps.routes.match(declared.verbs[0] ?? '', path);
+      const form = known && annotationsOf(known.route.method).form;
+      return respondError(res, error, { plane, aliased, ...(form === undefined ? {} : { form }) }, headers);
     }
     return passThrough(deps, req, res, raw);
   };

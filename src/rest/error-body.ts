@@ -71,7 +71,13 @@ const KNOWN: ReadonlySet<string> = new Set([...Object.values(TYPES), 'invalid_re
 function messagesError(error: GatewayError, requestId: string | undefined): Record<string, unknown> {
   const { details, status } = error;
   const own = details.type !== undefined && KNOWN.has(details.type) ? details.type : undefined;
-  const type = own ?? TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  // Services of OpenAI's form say it of keys and quotas, too.
+  const isVague = own === 'invalid_request_error';
+  const type =
+    (isVague ? TYPES[status] : undefined) ??
+    own ??
+    TYPES[status] ??
+    (status < 500 ? 'invalid_request_error' : 'api_error');
   return {
     type: 'error',
     error: { type, message: error.message },

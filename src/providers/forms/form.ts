@@ -20,6 +20,11 @@ export interface AsChat {
 
 /** An operation's form, to and from chat. */
 export interface Form<Request, Answer, Chunk> {
+  /**
+   * Members of the chat form that are left out and named where a dialect refuses them, by what this form calls them.
+   * Absent: what a dialect refuses is refused.
+   */
+  readonly optional?: Readonly<Record<string, string>>;
   /** @throws GatewayError `validation_failed` for what no wire could be asked. */
   toChat(request: Request, carries: Carries, stream: boolean, target: Target): AsChat;
   /** A whole answer. */

@@ -5,6 +5,7 @@ import {
   type CreateChatCompletionRequest,
   CreateChatCompletionRequestSchema,
 } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import { lazyMessage } from '../../lib/lazy-message.ts';
 import { PrivateMember } from '../../lib/private-member.ts';
 import { attachRawJson } from '../../lib/raw-json.ts';
@@ -27,7 +28,11 @@ interface Known {
   readonly form: object;
   readonly provider: ProviderEntry;
   readonly stream: boolean;
+  /** Members that the dialect refused, by what the form calls them. */
+  readonly refused: ReadonlyMap<string, string>;
 }
+
+const NONE: ReadonlyMap<string, string> = new Map();
 
 /** The last translation of a request, kept with it: its answer is read by the same. */
 class Last extends PrivateMember {
@@ -56,28 +61,49 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
   form: Form<Request, Answer, Chunk>,
   chat: Chat,
 ): StreamingOperation<Request, Answer, Chunk> {
-  const chatOf = (request: Request, { target }: TranslationContext, stream: boolean): Known => {
+  const made = (
+    request: Request,
+    { target }: TranslationContext,
+    stream: boolean,
+    refused: Known['refused'],
+  ): Known => {
     const { provider } = target;
-    const before = Last.of(request);
-    if (before?.form === form && before.provider === provider && before.stream === stream) return before;
     const model = (request as { readonly model?: string }).model ?? '';
     const { chat: members, lost } = form.toChat(request, carriesOf(provider, model), stream, target);
-    const made = { chat: messageOf(json, members, provider), lost, form, provider, stream };
-    Last.set(request, made);
-    return made;
+    for (const name of refused.keys()) delete members[name];
+    const all = refused.size === 0 ? lost : [...lost, ...refused.values()];
+    const known = { chat: messageOf(json, members, provider), lost: all, form, provider, stream, refused };
+    Last.set(request, known);
+    return known;
   };
-  const asked = (
-    request: Request,
-    context: TranslationContext,
-    stream: boolean,
-  ): CreateChatCompletionRequest => {
-    const { chat: asChat, lost } = chatOf(request, context, stream);
-    context.lost?.(lost);
-    return asChat;
+  const chatOf = (request: Request, context: TranslationContext, stream: boolean): Known => {
+    const before = Last.of(request);
+    const isSame =
+      before?.form === form && before.provider === context.target.provider && before.stream === stream;
+    return isSame ? before : made(request, context, stream, NONE);
+  };
+  /** What the dialect refuses of it and the form can do without is left out. */
+  const sent = (request: Request, context: TranslationContext, stream: boolean) => {
+    const send = (known: Known) =>
+      stream ? chat.streamRequest(known.chat, openly(context)) : chat.request(known.chat, openly(context));
+    for (let known = chatOf(request, context, stream); ; ) {
+      try {
+        const outbound = send(known);
+        context.lost?.(known.lost);
+        return outbound;
+      } catch (error) {
+        const more = refusedOf(error, form.optional, known.refused);
+        if (more === undefined) {
+          context.lost?.(known.lost);
+          throw error;
+        }
+        known = made(request, context, stream, more);
+      }
+    }
   };
   return {
-    request: (request, context) => chat.request(asked(request, context, false), openly(context)),
-    streamRequest: (request, context) => chat.streamRequest(asked(request, context, true), openly(context)),
+    request: (request, context) => sent(request, context, false),
+    streamRequest: (request, context) => sent(request, context, true),
     response(body, request, context) {
       const { answer, ...rest } = chat.response(body, chatOf(request, context, false).chat, openly(context));
       return { ...rest, answer: form.answer(answer, request, context, rest.usage) };
@@ -88,6 +114,24 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
     },
     wholeAsChunks: (answer, request) => form.wholeAsChunks(answer, request),
   };
+}
+
+/** The members that are left out from now on; undefined: the error is about others. */
+function refusedOf(
+  error: unknown,
+  optional: Readonly<Record<string, string>> | undefined,
+  before: Known['refused'],
+): Known['refused'] | undefined {
+  const violations = error instanceof GatewayError ? error.details.violations : undefined;
+  if (optional === undefined || violations === undefined) return undefined;
+  const refused = new Map(before);
+  for (const { field } of violations) {
+    const member = /^[a-z_]+/.exec(field)?.[0] ?? '';
+    const name = Object.hasOwn(optional, member) ? optional[member] : undefined;
+    if (name === undefined || before.has(member)) return undefined;
+    refused.set(member, name);
+  }
+  return refused.size > before.size ? refused : undefined;
 }
 
 /**

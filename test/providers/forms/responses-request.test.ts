@@ -6,6 +6,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import test from 'ava';
 import { CreateResponseRequestSchema } from '../../../gen/gateway/inference/v2/responses_pb.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import { carriesOf } from '../../../src/providers/forms/carries.ts';
 import { toChat } from '../../../src/providers/forms/responses/request.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { targetOf } from '../support/target.ts';
@@ -25,7 +26,8 @@ function outcome({ provider: id, request, stream = false }: Case): unknown {
   const message = codec.decodeRequest(CreateResponseRequestSchema, request);
   const json = codec.encode(CreateResponseRequestSchema, message) as JsonObject;
   try {
-    return toChat(json, { dialect: provider.dialect, provider: provider.id }, stream);
+    const carries = carriesOf(provider, String(request.model ?? ''));
+    return toChat(json, { dialect: provider.dialect, provider: provider.id, carries }, stream);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
     return { status: thrown.status, param: thrown.details.param, message: thrown.message };

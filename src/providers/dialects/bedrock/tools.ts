@@ -29,10 +29,11 @@ export function toolSettings(
   if (own.length > 0) fields.tools = own.map(({ type, extra }) => ({ type, ...given(extra) }));
   if (request.parallelToolCalls === false && request.tools.length > 0) {
     if (!claude) throw invalidField('parallel_tool_calls', 'must be true with this model');
-    fields.tool_choice = { type: 'auto', disable_parallel_tool_use: true };
   }
   const tools = request.tools.flatMap((tool, i) => toolJson(tool, `tools[${i}]`));
   const choice = request.toolChoice && choiceJson(request.toolChoice);
+  if (request.parallelToolCalls === false && request.tools.length > 0)
+    fields.tool_choice = { ...claudeChoice(choice), disable_parallel_tool_use: true };
   if (tools.length === 0 && own.length === 0 && isObject(choice) && !('auto' in choice))
     throw invalidField('tool_choice', 'needs tools');
   if (tools.length === 0) return { toolConfig: undefined, fields };
@@ -85,6 +86,14 @@ function choiceJson({ kind }: ToolChoice): JsonObject | 'none' | undefined {
     default:
       throw invalidField('tool_choice', 'must be "none", "auto", "required" or name a function');
   }
+}
+
+/** The same choice in the words of Claude's own API. */
+function claudeChoice(choice: JsonObject | 'none' | undefined): JsonObject {
+  if (!isObject(choice)) return { type: 'auto' };
+  const { tool } = choice;
+  if (isObject(tool)) return { type: 'tool', name: tool.name ?? '' };
+  return { type: 'any' in choice ? 'any' : 'auto' };
 }
 
 function hasCalls(messages: readonly JsonObject[]): boolean {

@@ -15,9 +15,20 @@ import { eventOf, MessageEvents } from './events.ts';
 import { chatRequest } from './request.ts';
 import { wholeAsEvents } from './whole-as-events.ts';
 
+/** What agents always send, and some wires or models have no word for. */
+const OPTIONAL: Readonly<Record<string, string>> = Object.freeze({
+  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
+  response_format: 'output_config.format',
+  reasoning_effort: 'output_config.effort',
+  thinking: 'thinking',
+  service_tier: 'service_tier',
+  tool_choice: 'tool_choice',
+});
+
 /** The form over the given JSON. */
 export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Message, MessageEvent> {
   return {
+    optional: OPTIONAL,
     toChat: (request, carries, stream) =>
       chatRequest(jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
     answer: (completion, request, _context, usage) =>

@@ -11,7 +11,7 @@ import {
   type MessageTokens,
   MessageTokensSchema,
 } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
-import { invalidField } from '../../../lib/errors.ts';
+import { fail, type GatewayError, invalidField } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../../../lib/raw-json.ts';
 import type {
@@ -52,6 +52,7 @@ export function nativeCount(json: MessageJson): Operation<CountMessageTokensRequ
     },
     response(body, _request, context) {
       const object = readObject(body, context);
+      if (typeof object.input_tokens !== 'number') throw without('input_tokens', context);
       const answer = attachRawJson(
         lazyMessage(MessageTokensSchema, () => json.decode(MessageTokensSchema, object)),
         body,
@@ -130,8 +131,14 @@ function holdsMark(raw: string | Uint8Array): boolean {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).includes(MARK);
 }
 
+/** An answer that is none: another target may have one. */
+function without(member: string, { target: { provider } }: TranslationContext): GatewayError {
+  return fail('upstream_garbage', `the provider answered without ${member}`, { provider: provider.id });
+}
+
 function readMessage(json: MessageJson, body: Uint8Array, context: TranslationContext) {
   const object = readObject(body, context);
+  if (!Array.isArray(object.content)) throw without('content', context);
   const answer = attachRawJson(
     lazyMessage(MessageSchema, () => json.decode(MessageSchema, object)),
     body,

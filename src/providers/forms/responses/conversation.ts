@@ -1,7 +1,9 @@
 // Items as chat messages. What an assistant said, thought and called between two turns of others is one message.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { invalidField } from '../../../lib/errors.ts';
+import { isHeavyText } from '../../../lib/heavy-event.ts';
 import { arrayOf, isObject, objectOf, parsedObject, textOf } from '../../json-object.ts';
+import type { Carries } from '../ability.ts';
 import { assistantText, chatContent, stringOf } from './content.ts';
 import type { Drops } from './dropped.ts';
 import { type Packed, takesBack, unpack } from './packed.ts';
@@ -12,6 +14,11 @@ export interface Wire {
   /** The provider's dialect. */
   readonly dialect: string;
   readonly provider: string;
+}
+
+/** With what it can carry. */
+export interface AbleWire extends Wire {
+  readonly carries: Pick<Carries, 'toolMedia' | 'oneTool'>;
 }
 
 /** An assistant's message that is being put together. */
@@ -27,13 +34,15 @@ interface Draft {
 /** Translates one conversation. */
 export class Conversation {
   readonly messages: JsonObject[] = [];
-  readonly #wire: Wire;
+  readonly #wire: AbleWire;
   readonly #drops: Drops;
   /** Google's signatures of calls, by the calls' ids. */
   readonly #signed = new Map<string, JsonObject>();
   #draft: Draft | undefined;
+  /** Images and files of results, for the message after all results: the wire takes none in a result. */
+  #media: JsonObject[] = [];
 
-  constructor(wire: Wire, drops: Drops) {
+  constructor(wire: AbleWire, drops: Drops) {
     this.#wire = wire;
     this.#drops = drops;
   }
@@ -52,6 +61,7 @@ export class Conversation {
       this.#item(item, `input[${i}]`);
     });
     this.#settle();
+    this.#show();
   }
 
   #noteSignatures(item: JsonObject): void {
@@ -70,7 +80,7 @@ export class Conversation {
         this.#reasoning(item, path);
         break;
       case 'function_call':
-        this.#call(item, stringOf(item.name), stringOf(item.arguments));
+        this.#call(item, stringOf(item.name), this.#arguments(item, path));
         break;
       case 'custom_tool_call':
         this.#call(item, stringOf(item.name), JSON.stringify({ [INPUT]: stringOf(item.input) }));
@@ -127,6 +137,14 @@ export class Conversation {
     if (reasoning !== undefined && provider === this.#wire.provider) draft.reasoning += reasoning;
   }
 
+  /** What a model wrote that is no object: only OpenAI's wire takes it, and the conversation goes on elsewhere, too. */
+  #arguments(item: JsonObject, path: string): string {
+    const text = stringOf(item.arguments) || '{}';
+    if (this.#wire.dialect === 'openai' || isHeavyText(text) || parsedObject(text) !== undefined) return text;
+    this.#drops.add(`${path}.arguments`, 'no JSON object');
+    return JSON.stringify({ arguments: text });
+  }
+
   #call(item: JsonObject, name: string, text: string): void {
     const id = stringOf(item.call_id) || stringOf(item.id);
     this.#drafted().calls.push({
@@ -140,11 +158,22 @@ export class Conversation {
   #output(item: JsonObject, path: string): void {
     const id = stringOf(item.call_id) || stringOf(item.id);
     if (id === '') throw invalidField(`${path}.call_id`, 'is required');
-    this.#push({
-      role: 'tool',
-      tool_call_id: id,
-      content: chatContent(item.output, `${path}.output`, this.#wire.dialect),
-    });
+    const content = chatContent(item.output, `${path}.output`, this.#wire.dialect);
+    this.#settle();
+    this.messages.push({ role: 'tool', tool_call_id: id, content: this.#resultOf(id, content) });
+  }
+
+  /** Texts alone are one: not every wire takes parts in a result. */
+  #resultOf(id: string, content: JsonValue): JsonValue {
+    if (!Array.isArray(content)) return content;
+    const parts = content.filter(isObject);
+    const texts = parts.filter(({ type }) => type === 'text');
+    if (texts.length < parts.length) {
+      if (this.#wire.carries.toolMedia) return content;
+      const others = parts.filter(({ type }) => type !== 'text');
+      this.#media.push({ type: 'text', text: `Content of the result of ${id}:` }, ...others);
+    }
+    return texts.map(({ text }) => stringOf(text)).join('\n');
   }
 
   #drafted(): Draft {
@@ -154,7 +183,14 @@ export class Conversation {
 
   #push(message: JsonObject): void {
     this.#settle();
+    this.#show();
     this.messages.push(message);
+  }
+
+  /** What results had in addition to texts is said by the user, after all of them. */
+  #show(): void {
+    if (this.#media.length > 0) this.messages.push({ role: 'user', content: this.#media });
+    this.#media = [];
   }
 
   /** Ends the assistant's message. What was only thought is no message. */
@@ -164,6 +200,7 @@ export class Conversation {
     if (draft === undefined) return;
     const { text, refusal, reasoning, extra, calls, blocks } = draft;
     if (text === undefined && refusal === '' && calls.length === 0) return;
+    this.#show();
     this.messages.push({
       role: 'assistant',
       content: text ?? null,

@@ -44,11 +44,25 @@ class Asked extends PrivateMember {
   }
 }
 
+/** What agents always send, and some wires or models have no word for. */
+const OPTIONAL: Readonly<Record<string, string>> = Object.freeze({
+  parallel_tool_calls: 'parallel_tool_calls',
+  response_format: 'text.format',
+  reasoning_effort: 'reasoning.effort',
+  service_tier: 'service_tier',
+  tool_choice: 'tool_choice',
+  frequency_penalty: 'frequency_penalty',
+  presence_penalty: 'presence_penalty',
+  seed: 'seed',
+  stop: 'stop',
+});
+
 /** To and from chat. */
 export function responsesForm(json: MessageJson): Form<CreateResponseRequest, ModelResponse, ResponseEvent> {
   return {
-    toChat(request, _carries, stream, { provider }) {
-      const wire = { dialect: provider.dialect, provider: provider.id };
+    optional: OPTIONAL,
+    toChat(request, carries, stream, { provider }) {
+      const wire = { dialect: provider.dialect, provider: provider.id, carries };
       const asked = encoded(json, request);
       Asked.keep(request, asked);
       return toChat(asked, wire, stream);

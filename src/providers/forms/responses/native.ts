@@ -12,7 +12,7 @@ import {
   type ResponseEvent,
   type ResponseInput,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
-import { invalidField } from '../../../lib/errors.ts';
+import { fail, invalidField } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../../../lib/raw-json.ts';
 import type {
@@ -115,6 +115,10 @@ export function readResponse(
   context: TranslationContext,
 ): Translated<ModelResponse> {
   const object = readObject(body, context);
+  if (!Array.isArray(object.output))
+    throw fail('upstream_garbage', 'the provider answered without output', {
+      provider: context.target.provider.id,
+    });
   const answer = attachRawJson(
     lazyMessage(ModelResponseSchema, () => json.decode(ModelResponseSchema, object)),
     body,

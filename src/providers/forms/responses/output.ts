@@ -230,7 +230,7 @@ export class Output {
 
   #endCall(open: OpenCall, complete: boolean): void {
     if (open.kind === undefined) this.#tellCall(open);
-    const { item, text, kind } = open;
+    const { item, text, kind, name } = open;
     item.status = complete ? 'completed' : 'incomplete';
     if (kind === 'custom') {
       const input = customInput(text);
@@ -240,9 +240,11 @@ export class Output {
     } else if (kind === 'local_shell')
       item.action = { type: 'exec', command: [], env: {}, ...parsedObject(text) };
     else {
-      const { name } = open;
-      this.#say('response.function_call_arguments.done', open, { name, arguments: text });
-      item.arguments = text;
+      // Clients parse it: a call without arguments is an empty object.
+      const isBare = text === '' && complete;
+      if (isBare) this.#say('response.function_call_arguments.delta', open, { delta: '{}' });
+      item.arguments = isBare ? '{}' : text;
+      this.#say('response.function_call_arguments.done', open, { name, arguments: item.arguments });
     }
     this.#done(open);
   }

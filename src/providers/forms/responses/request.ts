@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { invalidField } from '../../../lib/errors.ts';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
-import { Conversation, type Wire } from './conversation.ts';
+import { type AbleWire, Conversation, type Wire } from './conversation.ts';
 import { Drops } from './dropped.ts';
 import { chatToolChoice, chatTools } from './tools.ts';
 
@@ -49,7 +49,7 @@ const KNOWN: ReadonlySet<string> = new Set([
  * @param request as JSON, its references resolved
  * @throws GatewayError validation_failed naming what only the provider of this API can do
  */
-export function toChat(request: JsonObject, wire: Wire, streams: boolean): InChatForm {
+export function toChat(request: JsonObject, wire: AbleWire, streams: boolean): InChatForm {
   refuseForeign(request);
   const drops = new Drops();
   const conversation = new Conversation(wire, drops);
@@ -59,7 +59,7 @@ export function toChat(request: JsonObject, wire: Wire, streams: boolean): InCha
   const chat: JsonObject = { messages: conversation.messages };
   for (const name of [...SAME, ...ADDED]) copy(chat, name, request[name]);
   copy(chat, 'max_completion_tokens', request.max_output_tokens);
-  writeTools(chat, request, drops);
+  writeTools(chat, request, wire, drops);
   writeText(chat, request.text, wire, drops);
   writeLogprobs(chat, request, wire, drops);
   copy(chat, 'reasoning_effort', objectOf(request.reasoning)?.effort);
@@ -85,14 +85,16 @@ function refuseForeign(request: JsonObject): void {
   if (isGiven(request.previous_response_id)) throw invalidField('previous_response_id', only);
 }
 
-function writeTools(chat: JsonObject, request: JsonObject, drops: Drops): void {
+function writeTools(chat: JsonObject, request: JsonObject, { carries }: AbleWire, drops: Drops): void {
   const offered = chatTools(arrayOf(request.tools), drops);
   const { choice, tools } = chatToolChoice(request.tool_choice, offered, drops);
   if (tools.length === 0) return;
   chat.tools = [...tools];
   copy(chat, 'tool_choice', choice);
   // Calls in parallel are what every wire does unasked.
-  if (request.parallel_tool_calls === false) chat.parallel_tool_calls = false;
+  if (request.parallel_tool_calls !== false) return;
+  if (carries.oneTool) chat.parallel_tool_calls = false;
+  else drops.add('parallel_tool_calls');
 }
 
 function writeText(chat: JsonObject, text: JsonValue | undefined, { dialect }: Wire, drops: Drops): void {
