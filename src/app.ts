@@ -35,7 +35,7 @@ import { openModelCatalogue } from './providers/catalog/models.ts';
 import { createInFlight } from './rpc/in-flight.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import type { Rpc } from './rpc/rpc.ts';
-import { contractValidator } from './rpc/validator.ts';
+import { processValidator } from './rpc/validator.ts';
 import type { Settings } from './settings.ts';
 import type { Family } from './telemetry/family.ts';
 import { createLog } from './telemetry/log.ts';
@@ -89,7 +89,7 @@ export async function startApp(
   const ledger = await openLedger(base, identity, replicas, watch.onEntry);
   const names = new HeaderNames(settings.headerPrefixes);
   const opened = openPipeline(base, identity, replicas, ledger, { models, names });
-  const validator = contractValidator();
+  const validator = processValidator();
   const ready = readiness(base);
   const { directory, auditLog, tenancy } = identity;
   const { callBooks, limits } = ledger;

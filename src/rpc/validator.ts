@@ -22,7 +22,7 @@ export interface LazyValidator extends Validator {
   readonly ready?: (schema: DescMessage, hasManyParts: boolean) => Promise<void> | undefined;
 }
 
-/** A validator of the contract's messages; one serves a whole process. Its engine is loaded with the first message that needs it. */
+/** A validator of the contract's messages. Its engine is loaded with the first message that needs it. */
 export function contractValidator(): LazyValidator {
   const all = new LazyEngine(false);
   const first = new LazyEngine(true);
@@ -31,6 +31,14 @@ export function contractValidator(): LazyValidator {
     validate: (schema, message) =>
       (hasManyParts(message) ? first : all).rules.validate(schema, withTextsCut(message) as typeof message),
   };
+}
+
+let shared: LazyValidator | undefined;
+
+/** The process's own validator: gateways that are started in one process share the rules that it has compiled. */
+export function processValidator(): LazyValidator {
+  shared ??= contractValidator();
+  return shared;
 }
 
 /** Loads the engine when it is needed, and has it compile the rules of each message type once. */

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Browser, Page } from 'playwright-core';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
-import { builtConsole, chromiumPath, openBrowser, openPage } from './browser.ts';
+import { builtConsole, chromiumPath, openPage, sharedBrowser } from './browser.ts';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -22,12 +22,12 @@ export function inBrowser(declare: (opened: () => Browser) => void): void {
     });
     return;
   }
-  let browser: Browser | undefined;
+  let shared: Awaited<ReturnType<typeof sharedBrowser>> | undefined;
   test.before(async () => {
-    browser = await openBrowser(path);
+    shared = await sharedBrowser(path);
   });
-  test.after.always(() => browser?.close());
-  declare(() => browser as Browser);
+  test.after.always(() => shared?.release());
+  declare(() => shared?.browser as Browser);
 }
 
 export async function bench(

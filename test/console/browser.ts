@@ -19,6 +19,8 @@ export function chromiumPath(): string | undefined {
   return [process.env.CHROMIUM_PATH ?? '', ...PLACES].find((path) => path !== '' && existsSync(path));
 }
 
+/** How long the browser stays for a further test file. */
+const REST_MS = 2000;
 /** A lock that is older belongs to a process that was killed. */
 const STALE_MS = 120_000;
 
@@ -65,6 +67,29 @@ export function openBrowser(executablePath: string): Promise<Browser> {
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
+}
+
+let current: Promise<Browser> | undefined;
+let users = 0;
+let leaving: NodeJS.Timeout | undefined;
+
+/** The browser that all test files of this process use, one after the other. Released by each, it ends after the last. */
+export async function sharedBrowser(
+  executablePath: string,
+): Promise<{ readonly browser: Browser; release(): void }> {
+  clearTimeout(leaving);
+  users++;
+  current ??= openBrowser(executablePath);
+  const browser = await current;
+  const release = (): void => {
+    if (--users === 0) leaving = setTimeout(leave, REST_MS);
+  };
+  return { browser, release };
+}
+
+function leave(): void {
+  void current?.then((browser) => browser.close());
+  current = undefined;
 }
 
 /** What a page did that it must not do: errors, words of the console of the browser, requests to strangers. */

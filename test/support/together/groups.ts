@@ -10,9 +10,11 @@ const FOLDER = fileURLToPath(TESTS);
 /** Rooms whose files share processes, and how many: what takes long is cut into parts that run side by side. */
 const PARTS: Readonly<Record<string, number>> = {
   access: 3,
+  architecture: 1,
   checks: 1,
   cli: 1,
   clients: 1,
+  console: 1,
   contract: 4,
   cves: 1,
   edge: 2,
@@ -30,6 +32,7 @@ const SMALL = ['admin', 'openapi', 'prompts', 'providers', 'rest', 'rpc', 'saved
 /** Files that need a process of their own, and why. */
 const ALONE: Readonly<Record<string, string>> = {
   'clients/generated': 'other programs, for minutes',
+  'console/build': 'loads the bundler',
   'openapi/linters': 'other programs, for minutes',
   'lib/memory': 'measures the memory of its process',
   'mcp/conformance': "waits for a suite's own processes",
@@ -45,6 +48,7 @@ const ALONE: Readonly<Record<string, string>> = {
 export const LONGEST: readonly string[] = [
   'groups/store-3',
   'groups/clients-1',
+  'groups/console-1',
   'groups/small',
   'clients/generated',
   'groups/store-2',
@@ -58,7 +62,6 @@ export const LONGEST: readonly string[] = [
   'groups/access-2',
   'groups/ledger-3',
   'groups/contract-2',
-  'console/every-page',
   'groups/contract-3',
   'groups/access-3',
   'docs/guides',
@@ -67,8 +70,6 @@ export const LONGEST: readonly string[] = [
   'ledger-proof/ledger-proof',
   'groups/access-1',
   'groups/cves-1',
-  'console/console',
-  'console/steering',
   'build/package',
   'groups/cli-1',
 ];

@@ -1,0 +1,3 @@
+import { runTogether } from '../support/together/run-together.ts';
+
+await runTogether(import.meta.url);
