@@ -13,6 +13,7 @@ import { createEdge } from '../edge/edge.ts';
 import { joinedUpgrades } from '../edge/joined-upgrades.ts';
 import { createListener } from '../edge/listener.ts';
 import type { McpPath } from '../edge/mcp-paths.ts';
+import { PageRates } from '../edge/page-rates.ts';
 import { createPlainRest } from '../edge/plain/rest.ts';
 import { realtimeSockets } from '../edge/realtime-socket.ts';
 import { responsesSockets } from '../edge/responses-socket.ts';
@@ -80,6 +81,11 @@ export function openEdge(parts: EdgeParts) {
     if (error !== undefined) listener.hangUp(req);
     return error;
   };
+  const pageRates = new PageRates({
+    perSecond: settings.connectionsPerSecond,
+    addressOf: parts.scim.addressOf,
+    hangUp: (req) => listener.hangUp(req),
+  });
   const rpc = openRpc(parts, { pace, budget, prove, refuse });
   parts.turns.run = (call) => rpc.transport.stream(call, noMessages());
   const routes = createRouteTable(rpc.methods.services);
@@ -107,6 +113,7 @@ export function openEdge(parts: EdgeParts) {
     mcp: {
       ...asked,
       identifyAt,
+      takePage: (req) => pageRates.take(req),
       gateway: parts.mcp.gateway,
       origins: { host, origins, publicUrl },
       publicUrl,
@@ -122,6 +129,7 @@ export function openEdge(parts: EdgeParts) {
       signIn: openSignIn({ ...parts, names, state: ledger.state }),
       scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },
+    pageRates,
     rpc: rpc.handler,
     corsOrigins: settings.corsOrigins,
     log,

@@ -102,7 +102,7 @@ export const SETTINGS: readonly SettingRow[] = [
     'GATEWAY_CONNECTIONS_PER_SECOND',
     '100; no bound for the machine itself',
     'New connections of one address, ten seconds of them at once, and ten times as many from one that has shown a valid ' +
-      'key. Further ones are closed; trusted proxies are exempt.',
+      'key. Further ones are closed; trusted proxies are exempt. Pages that anybody may read have the same rate of their own: further ones are 429.',
   ),
   row(
     'GATEWAY_MAX_CONNECTIONS, GATEWAY_MAX_CONNECTIONS_PER_ADDRESS',

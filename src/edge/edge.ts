@@ -7,6 +7,7 @@ import { fail, toGatewayError } from '../lib/errors.ts';
 import { cors } from './cors.ts';
 import type { Dispatch } from './listener.ts';
 import { type McpEdgeDeps, mcpEdge } from './mcp.ts';
+import type { PageRates } from './page-rates.ts';
 import { type PageDeps, pages } from './pages.ts';
 import { respondError } from './respond.ts';
 import { createRest, isRest, type RestDeps } from './rest.ts';
@@ -17,6 +18,7 @@ export interface EdgeDeps {
   readonly rest: RestDeps;
   readonly mcp: McpEdgeDeps;
   readonly pages: PageDeps;
+  readonly pageRates: Pick<PageRates, 'counted'>;
   /** gRPC, gRPC-Web and Connect. */
   readonly rpc: Dispatch;
   readonly corsOrigins: readonly string[];
@@ -33,6 +35,7 @@ export function createEdge(deps: EdgeDeps): Dispatch {
   const koa = new Koa();
   // A client that leaves, or a socket that breaks, is told to the call; it is not an error of ours.
   koa.on('error', (error: unknown) => deps.log.debug({ err: error }, 'edge'));
+  koa.use(deps.pageRates.counted);
   koa.use(pages(deps.pages));
   koa.use((ctx) => {
     ctx.respond = false;

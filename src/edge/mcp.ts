@@ -1,6 +1,7 @@
 // The MCP gateway over HTTP: origin, caller, body; then the protocol, which src/mcp speaks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
+import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
@@ -15,7 +16,7 @@ import { isKnownOrigin, type OriginRules } from './known-origin.ts';
 import { Leave } from './leave.ts';
 import { type McpPath, mcpPathOf } from './mcp-paths.ts';
 import { BodyReader } from './read-body.ts';
-import { respondJson } from './respond.ts';
+import { respondError, respondJson } from './respond.ts';
 import type { RestDeps } from './rest.ts';
 import { writeStream } from './write-stream.ts';
 
@@ -26,6 +27,8 @@ export interface McpEdgeDeps
   /** By a key, a token (JWT), or an access token that is for the path. */
   readonly identifyAt: (call: Call, path: McpPath) => boolean | Promise<boolean>;
   readonly origins: OriginRules;
+  /** Counts a request for metadata. @returns why it is refused */
+  readonly takePage: (req: IncomingMessage) => GatewayError | undefined;
   /** Where people reach the gateway, without a slash at the end; undefined: by the Host. */
   readonly publicUrl: string | undefined;
 }
@@ -139,6 +142,11 @@ function respondMetadata(
   res: ServerResponse,
   { path }: McpPath,
 ): void {
+  const flood = deps.takePage(req);
+  if (flood !== undefined) {
+    respondError(res, flood, { plane: Plane.DATA }, []);
+    return;
+  }
   const base = baseOf(deps.publicUrl, req);
   // The same for servers that there are and that there are not.
   const json = {

@@ -1,4 +1,5 @@
 // Strangers' calls and connections have a rate for each address; calls with a valid key are served whatever else comes from there.
+import http from 'node:http';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -126,4 +127,44 @@ test('new connections of one address have a rate, and one that has shown a valid
   // Ten times the rate: the bucket fills by two a second, and each connection takes a tenth.
   await sleep(1000);
   for (let i = 0; i < 10; i++) t.is(await ask(WORKSPACE_KEY), 'HTTP/1.1 200 OK');
+});
+
+test('pages have a rate for each address, large ones a lower one; a valid key from there is served', async (t) => {
+  const gateway = await startGateway({ GATEWAY_CONNECTIONS_PER_SECOND: '6', GATEWAY_DRAIN_SECONDS: '1' });
+  t.teardown(() => gateway.close());
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  const page = (path: string): Promise<http.IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      http
+        .get(`${gateway.origin}${path}`, { agent }, (res) => {
+          res.resume().on('end', () => resolve(res));
+        })
+        .on('error', reject);
+    });
+  const called = await fetch(`${gateway.origin}/v1/models`, {
+    headers: { 'x-gateway-api-key': WORKSPACE_KEY },
+  });
+  t.not(called.status, 429);
+  await called.arrayBuffer();
+  const until429 = async (path: string, most: number): Promise<number> => {
+    for (let count = 0; count < most; count++) {
+      const { statusCode, headers } = await page(path);
+      if (statusCode !== 429) continue;
+      t.true(Number(headers['retry-after']) >= 1);
+      t.is(headers.connection, 'close');
+      return count;
+    }
+    return most;
+  };
+  const large = await until429('/openapi.json', 60);
+  t.true(large > 0 && large < 60, `${large} documents`);
+  for (const path of ['/docs/', '/nothing', '/metrics', '/.well-known/oauth-protected-resource/mcp'])
+    t.true((await until429(path, 500)) < 500, path);
+  const scim = await page('/scim/v2/Users');
+  t.is(scim.statusCode, 401, 'what has a rate of its own does not count');
+  const again = await fetch(`${gateway.origin}/v1/models`, {
+    headers: { 'x-gateway-api-key': WORKSPACE_KEY },
+  });
+  t.is(again.status, called.status);
 });
