@@ -1,6 +1,7 @@
 // The filters of entries, on every page that shows entries or sums of them. They stand in the address.
 import type { ComponentChildren } from 'preact';
 import { FILTERS, type FilterName } from './log-query.ts';
+import { useNames } from './names.ts';
 import { Field } from './parts.tsx';
 import { ask, query } from './router.ts';
 
@@ -47,13 +48,18 @@ function Chips() {
   const others = Object.keys(FILTERS).filter(
     (name) => !FIELDS.some((field) => field === name) && query.value.has(name),
   );
+  const nameOf = useNames(query.value.has('key'));
+  const shown = (name: string): string => {
+    const value = query.value.get(name) ?? '';
+    return (name === 'key' ? nameOf(value) : value).slice(0, 120);
+  };
   if (others.length === 0) return null;
   return (
     <ul class="chips" aria-label="Further filters">
       {others.map((name) => (
         <li key={name}>
           <button type="button" onClick={() => ask({ [name]: '' })} title="Remove the filter">
-            {name}: <bdi>{(query.value.get(name) ?? '').slice(0, 120)}</bdi> ×
+            {name}: <bdi>{shown(name)}</bdi> ×
           </button>
         </li>
       ))}

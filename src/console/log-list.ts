@@ -26,6 +26,8 @@ export interface LogListState {
   readonly totalCapped: boolean;
   readonly isLoaded: boolean;
   readonly fault: string;
+  /** Why no new entries come in. */
+  readonly tailFault: string;
   /** Live entries that wait until the reader looks. */
   readonly waiting: readonly Row[];
   readonly skipped: number;
@@ -37,6 +39,7 @@ const EMPTY: LogListState = {
   totalCapped: false,
   isLoaded: false,
   fault: '',
+  tailFault: '',
   waiting: [],
   skipped: 0,
 };
@@ -160,36 +163,55 @@ export class LogList {
 
   /** Reads along; when the gateway is gone it says so and comes back without a gap. */
   async #follow(): Promise<void> {
-    let since: string | undefined = new Date(this.#readAt - BACK_MS).toISOString();
-    for (let tries = 0; !this.#left.signal.aborted && session.value !== null; tries++) {
+    for (let tries = 0; session.value !== null; tries++) {
+      await inSight(this.#left.signal);
+      if (this.#left.signal.aborted) return;
+      // A computer that slept for long has a list that the stream cannot join.
+      if (this.#readAt < now() - FURTHEST_MS) await this.#restart();
       const quiet = new Watchdog(QUIET_MS);
+      const stop = new AbortController();
+      const hide = (): void => stop.abort();
+      document.addEventListener('visibilitychange', hide, { once: true });
       try {
         const stream = client(LogsService).tailLogs(
-          { ...filtersOf(this.#params), asRows: true, ...(since && { since }) },
-          { signal: AbortSignal.any([this.#left.signal, quiet.signal]) },
+          {
+            ...filtersOf(this.#params),
+            asRows: true,
+            since: new Date(this.#readAt - BACK_MS).toISOString(),
+          },
+          { signal: AbortSignal.any([this.#left.signal, quiet.signal, stop.signal]) },
         );
         for await (const { rows, skipped } of stream) {
           quiet.reset();
           tries = 0;
           reachable.value = true;
+          this.#tell('');
           this.#readAt = now();
           this.#take(rows, Number(skipped));
         }
       } catch (error) {
         if (this.#left.signal.aborted) return;
         notice(error);
-        // What is wrong with the request does not get better.
-        const status = detailOf(error)?.httpStatus ?? 0;
-        if (status === 400 || status === 401 || status === 403) return;
-        reachable.value = false;
+        if (!stop.signal.aborted && !this.#isWorthAgain(error)) return;
       } finally {
         quiet.stop();
+        document.removeEventListener('visibilitychange', hide);
       }
-      // A computer that slept for long has a list that the stream cannot join.
-      if (this.#readAt < now() - FURTHEST_MS) await this.#restart();
-      since = new Date(this.#readAt - BACK_MS).toISOString();
-      await pause(AGAIN_MS[Math.min(tries, AGAIN_MS.length - 1)] ?? 5000, this.#left.signal);
+      if (!stop.signal.aborted)
+        await pause(AGAIN_MS[Math.min(tries, AGAIN_MS.length - 1)] ?? 5000, this.#left.signal);
     }
+  }
+
+  /** Tells why no entries come in. What is wrong with the request does not get better. */
+  #isWorthAgain(error: unknown): boolean {
+    const status = detailOf(error)?.httpStatus;
+    if (status === undefined || status >= 500) reachable.value = false;
+    else this.#tell(`New entries do not come in: ${wordsOf(error)}`);
+    return status !== 400 && status !== 401 && status !== 403;
+  }
+
+  #tell(tailFault: string): void {
+    if (this.state.value.tailFault !== tailFault) this.#set({ tailFault });
   }
 
   /** Reads the list anew. */
@@ -267,5 +289,19 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       clearTimeout(timer);
       resolve();
     });
+  });
+}
+
+/** Ends when the page is in sight, or the signal aborts: a browser has few connections to one gateway, and windows share them. */
+function inSight(signal: AbortSignal): Promise<void> {
+  if (document.visibilityState === 'visible' || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (document.visibilityState !== 'visible' && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
   });
 }

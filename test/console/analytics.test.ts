@@ -87,6 +87,18 @@ inBrowser((opened) => {
     await month.getByRole('row', { name: 'blue 1 $0' }).getByRole('link').click();
     await page.getByText('1 entries').waitFor();
 
+    // Keys are told by their names, and led to by their ids.
+    await page.goto(`${gateway.origin}/console/analytics?from=1h&by=api_key`);
+    const keys = page.getByRole('table', { name: 'By key' });
+    await keys.getByRole('link', { name: 'First workspace key', exact: true }).waitFor();
+    const named = await file(page, 'CSV');
+    t.regex(named, /\nFirst workspace key,5,.*,[0-9a-f-]{36}\r\n/);
+    await keys.getByRole('link', { name: 'First workspace key', exact: true }).click();
+    await page.getByText('5 entries').waitFor();
+    await page.getByRole('button', { name: 'key: First workspace key' }).waitFor();
+    await page.getByRole('table', { name: 'Logs' }).getByRole('link').first().click();
+    await page.getByRole('main').getByText('First workspace key', { exact: true }).waitFor();
+
     const { data } = (await ok(gateway, 'GET', '/logs?status_code=429')) as { data: readonly Failed[] };
     const reason = data[0]?.error?.reason ?? '';
     await page.goto(`${gateway.origin}/console/analytics?from=1h`);

@@ -77,6 +77,57 @@ inBrowser((opened) => {
     t.is(new Set(hrefs).size, 5);
   });
 
+  test.serial('a window out of sight follows nothing, and has everything when it is looked at', async (t) => {
+    t.timeout(170_000);
+    const { gateway, page, call, faults } = await bench(t, opened());
+    await call('gpt-ok', 'a');
+    await page.goto(`${gateway.origin}/console/logs`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByText('1 entries').waitFor();
+    await call('gpt-ok', 'b');
+    await page.getByText('2 entries').waitFor();
+    const turn = (state: string) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });` +
+          `document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/TailLogs'));
+    await turn('hidden');
+    await ended;
+    await call('gpt-ok', 'c');
+    t.is(await page.getByText('2 entries').count(), 1);
+    t.is(await page.getByRole('alert').count(), 0);
+    await turn('visible');
+    await page.getByText('3 entries').waitFor();
+    await call('gpt-ok', 'd');
+    await page.getByText('4 entries').waitFor();
+    t.deepEqual(faults, []);
+  });
+
+  test.serial('a reader who is one too many is told so, and not that the gateway is gone', async (t) => {
+    t.timeout(170_000);
+    const { gateway, page, call } = await bench(t, opened());
+    const left = new AbortController();
+    t.teardown(() => left.abort());
+    const readers = Array.from({ length: 50 }, async () => {
+      const answer = await fetch(`${gateway.origin}/v1/logs/tail`, {
+        headers: { 'x-gateway-api-key': ADMIN_KEY },
+        signal: left.signal,
+      });
+      t.is(answer.status, 200);
+    });
+    await Promise.all(readers);
+    await call('gpt-ok', 'a');
+    await page.goto(`${gateway.origin}/console/logs`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByRole('alert').getByText('50 callers follow the log already').waitFor();
+    t.is(await page.getByText('The gateway does not answer').count(), 0);
+    left.abort();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await call('gpt-ok', 'b');
+    await page.getByText('2 entries').waitFor();
+  });
+
   test.serial(
     'a gateway that falls silent is told, and rows that are read stay where they are',
     async (t) => {

@@ -8,6 +8,7 @@ import {
 import { client } from '../api.ts';
 import { Courses, type Line } from '../figure.tsx';
 import { duration, whole } from '../figures.ts';
+import { useNames } from '../names.ts';
 import { Alert, Choice, useLoaded } from '../parts.tsx';
 import { ask, query } from '../router.ts';
 import { filterOf } from './groups.ts';
@@ -41,7 +42,15 @@ export function OverTime({ asked, range }: OverTimeProps) {
   const { value, error } = useLoaded(`over time ${asked} ${measure}`, (signal) =>
     client(AnalyticsGraphsService).getGroupedGraph({ ...range, measure, groupBy: by, top: TOP }, { signal }),
   );
-  const lines = useMemo(() => (value === undefined ? [] : linesOf(value, measure, by)), [value, measure]);
+  const nameOf = useNames(by === 'api_key');
+  const lines = useMemo(
+    () =>
+      (value === undefined ? [] : linesOf(value, measure, by)).map((line) => ({
+        ...line,
+        name: nameOf(line.name),
+      })),
+    [value, measure, nameOf],
+  );
   const name = MEASURES.find(([known]) => known === measure)?.[1] ?? measure;
   return (
     <section aria-label="Over time">

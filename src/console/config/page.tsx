@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks';
 import { type Config, ConfigsService } from '../../../gen/gateway/admin/v2/configs_pb.ts';
 import { client, detailOf, homeWorkspace, may, session } from '../api.ts';
 import { Diff } from '../diff.tsx';
+import { useNames } from '../names.ts';
 import { Alert, Choice, Field, Head, Table, useLoaded } from '../parts.tsx';
 import { go } from '../router.ts';
 import { Versions } from '../versions.tsx';
@@ -155,12 +156,13 @@ interface ConflictProps {
 /** Somebody saved it meanwhile: theirs and one's own, and what becomes of them. */
 function Conflict({ theirs, mine, onTake, onKeep }: ConflictProps) {
   const saved = pretty(theirs.config ?? '');
+  const nameOf = useNames();
   return (
     <section aria-label="Saved by another" class="part">
       <h2>Saved by another</h2>
       <p>
-        It was saved meanwhile by <bdi>{theirs.updatedBy}</bdi>. Lines that they have and you have not are
-        marked with -, yours with +.
+        It was saved meanwhile by <bdi>{nameOf(theirs.updatedBy)}</bdi>. Lines that they have and you have not
+        are marked with -, yours with +.
       </p>
       <Diff label="Theirs and yours" before={saved} after={mine} />
       <h3>Theirs</h3>
@@ -186,6 +188,7 @@ interface SavedProps {
 }
 
 function Saved({ versions, uses, onLoad }: SavedProps) {
+  const nameOf = useNames();
   return (
     <>
       <Versions
@@ -196,7 +199,7 @@ function Saved({ versions, uses, onLoad }: SavedProps) {
             id: versionId,
             name,
             at: lastUpdatedAt,
-            note: <bdi>by {updatedBy}</bdi>,
+            note: <bdi>by {nameOf(updatedBy)}</bdi>,
             text,
             actions: i > 0 && (
               <button type="button" aria-label={`Edit version ${name}`} onClick={() => onLoad(text)}>

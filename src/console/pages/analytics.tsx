@@ -21,6 +21,7 @@ import { Figure, type Point } from '../figure.tsx';
 import { dollars, duration, whole } from '../figures.ts';
 import { LogFilters } from '../log-filters.tsx';
 import { entriesHref, NOT_OF_THE_LOG } from '../log-query.ts';
+import { useNames } from '../names.ts';
 import { Alert, Choice, Field, Head, Table, useLoaded } from '../parts.tsx';
 import { ask, href, query, without } from '../router.ts';
 
@@ -54,6 +55,7 @@ type Shown = Awaited<ReturnType<typeof read>>;
 export default function Analytics() {
   const asked = without(query.value, ...SHOWN_APART).toString();
   const { value, error, reload } = useLoaded(asked, (signal) => read(asked, signal));
+  const nameOf = useNames(value?.by === 'api_key');
   const hasMonth = query.value.has('month');
   const isCompared = query.value.get('compare') === '1';
   return (
@@ -76,7 +78,7 @@ export default function Analytics() {
         >
           Month by team
         </button>
-        {value !== undefined && <Action name="CSV" run={() => exportCsv(value)} />}
+        {value !== undefined && <Action name="CSV" run={() => exportCsv(value, nameOf)} />}
       </Head>
       <LogFilters>
         <Choice
@@ -200,9 +202,10 @@ function Groups({ value: { graphs, groups, by, range } }: { readonly value: Show
   const word = GROUPS.find(([name]) => name === by)?.[1] ?? by.replace('metadata.', '');
   const statuses = errorStatuses(graphs);
   const rest = restOf(groups, totalsOf(graphs));
+  const nameOf = useNames(by === 'api_key');
   const rows = groups.groups.map((group) => {
     const filter = filterOf(by, group.value);
-    const name = <bdi>{group.name === '' ? '(none)' : group.name.slice(0, 120)}</bdi>;
+    const name = <bdi>{group.name === '' ? '(none)' : nameOf(group.name).slice(0, 120)}</bdi>;
     if (filter === undefined) return [name, ...cellsOf(group)];
     const errors = group.errorCount ? (
       <a href={entriesOf(range, { status: statuses, ...filter })}>{whole(group.errorCount)}</a>
@@ -231,17 +234,18 @@ function timesOf({ timeOfGenerationMin: from, timeOfGenerationMax: to }: Range) 
 }
 
 /** All groups, also those beyond the table. @throws ConnectError */
-async function exportCsv({ graphs, by, range }: Shown): Promise<void> {
+async function exportCsv({ graphs, by, range }: Shown, nameOf: (id: string) => string): Promise<void> {
   const all = await readGroups(range, by, undefined, MOST_GROUPS);
   const rest = restOf(all, totalsOf(graphs));
   const shown: readonly Group[] = rest === undefined ? all.groups : [...all.groups, rest];
-  const rows = shown.map(({ name, requests, costExact, totalTokens, avgLatency, errorCount }) => [
-    name,
+  const rows = shown.map(({ value, name, requests, costExact, totalTokens, avgLatency, errorCount }) => [
+    nameOf(name),
     String(requests),
     dollars(costExact).replace('$', ''),
     String(totalTokens ?? ''),
     String(avgLatency ?? ''),
     String(errorCount ?? ''),
+    value,
   ]);
-  downloadCsv(`usage-by-${by.replace(/[^\w.-]/g, '_')}.csv`, [[by, ...HEADS], ...rows]);
+  downloadCsv(`usage-by-${by.replace(/[^\w.-]/g, '_')}.csv`, [[by, ...HEADS, 'Id'], ...rows]);
 }

@@ -8,6 +8,7 @@ import { Neighbours } from '../log/neighbours.tsx';
 import { TracePart } from '../log/trace.tsx';
 import type { ReadLog } from '../log-worker.ts';
 import workerUrl from '../log-worker.ts?worker&url';
+import { useNames } from '../names.ts';
 import { Alert, Head, Table, useLoaded } from '../parts.tsx';
 import { href, query } from '../router.ts';
 import { trusted } from '../trusted.ts';
@@ -30,6 +31,8 @@ interface Entry {
   readonly id: string;
   readonly created_at: string;
   readonly trace_id: string;
+  readonly api_key_id?: string;
+  readonly workspace_id?: string;
   readonly operation: string;
   readonly protocol: string;
   readonly provider: string;
@@ -92,7 +95,9 @@ export function LogPage({ id }: { readonly id: string }) {
 }
 
 function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry }) {
-  const { usage, error, metadata = {} } = entry;
+  const { usage, error, metadata = {}, api_key_id: key = '', workspace_id: workspace = '' } = entry;
+  const nameOf = useNames();
+  const place = session.value?.workspaces.find(({ id }) => id === workspace)?.name ?? workspace;
   const facts: readonly (readonly [string, string])[] = [
     ['Id', entry.id],
     ['Time', moment(entry.created_at)],
@@ -102,6 +107,8 @@ function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry })
     ['Latency', duration(entry.latency_ms)],
     ['Tokens', usage ? `${whole(usage.prompt_tokens)} + ${whole(usage.completion_tokens)}` : ''],
     ['Cost', dollars(entry.cost_exact)],
+    ['Key', nameOf(key)],
+    ['Workspace', place],
     ['Cache', entry.cache_status],
     ['Trace', entry.trace_id],
     ['Operation', entry.operation],

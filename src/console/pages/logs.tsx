@@ -31,7 +31,7 @@ function List() {
   const asked = without(query.value, 'values').toString();
   const list = useMemo(() => new LogList(new URLSearchParams(asked)), [asked]);
   useEffect(() => () => list.close(), [list]);
-  const { entries, total, totalCapped, isLoaded, fault, waiting, skipped } = list.state.value;
+  const { entries, total, totalCapped, isLoaded, fault, tailFault, waiting, skipped } = list.state.value;
   const hasFilter = isFiltered() || query.value.has('from') || query.value.has('to');
   const onEnd = useCallback(() => void list.more(), [list]);
   const onTop = useCallback(
@@ -51,6 +51,7 @@ function List() {
       </Head>
       <Filters />
       {fault !== '' && <Alert>{fault}</Alert>}
+      {tailFault !== '' && fault === '' && <Alert>{tailFault}</Alert>}
       {!reachable.value && <Alert>The gateway does not answer. Entries follow when it is back.</Alert>}
       {skipped > 0 && (
         <p role="status">{whole(skipped)} entries were skipped: they came too fast. Reload to see them.</p>
