@@ -63,7 +63,7 @@ function Shell() {
         </nav>
         <div class="account">
           <span class="who" title={session.value?.role}>
-            {session.value?.name}
+            <bdi>{session.value?.name}</bdi>
           </span>
           <button type="button" onClick={() => void signOut()}>
             Sign out

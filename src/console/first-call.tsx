@@ -1,5 +1,6 @@
 // An empty log: how to make the first call.
 import { may } from './api.ts';
+import { copy } from './copy.ts';
 import { href } from './router.ts';
 
 export function FirstCall() {
@@ -70,7 +71,7 @@ function Snippet({ name, text }: { readonly name: string; readonly text: string 
       <pre tabIndex={0}>
         <code>{text}</code>
       </pre>
-      <button type="button" onClick={() => void navigator.clipboard.writeText(text)}>
+      <button type="button" onClick={() => void copy(text)}>
         Copy {name}
       </button>
     </div>

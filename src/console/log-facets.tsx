@@ -3,6 +3,7 @@ import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { client } from './api.ts';
 import { moment, whole } from './figures.ts';
 import { filtersOf, timesOf } from './log-query.ts';
+import { useNames } from './names.ts';
 import { Alert, useLoaded } from './parts.tsx';
 import { ask, query } from './router.ts';
 
@@ -26,6 +27,7 @@ export function LogFacets() {
     const params = new URLSearchParams(asked);
     return client(LogsService).listLogFacets({ ...filtersOf(params), ...timesOf(params) }, { signal });
   });
+  const nameOf = useNames();
   if (error !== undefined) return <Alert>{error}</Alert>;
   const facets = value?.data.filter(({ values }) => values.length > 0) ?? [];
   const since = facets.find(({ countedFrom }) => countedFrom !== undefined)?.countedFrom;
@@ -40,7 +42,7 @@ export function LogFacets() {
               {values.slice(0, SHOWN).map(({ value: text, requests }) => (
                 <li key={text}>
                   <button type="button" class="link" onClick={() => ask({ [member]: text })}>
-                    <bdi>{text.slice(0, 80)}</bdi>
+                    <bdi>{(name === 'api_key_ids' ? nameOf(text) : text).slice(0, 80)}</bdi>
                   </button>{' '}
                   <span class="count">{whole(requests)}</span>
                 </li>

@@ -128,7 +128,11 @@ async function refusalOf(answer: Response): Promise<string> {
   return known.error?.message ?? known.message ?? `the gateway answered with ${answer.status}`;
 }
 
+/** Of a provider's words on an error; its entry has all of them. */
+const MOST_WORDS = 2000;
+
 function wordsOf(error: unknown): string {
   if (error instanceof TypeError) return 'the gateway does not answer';
-  return error instanceof Error ? error.message : String(error);
+  const words = error instanceof Error ? error.message : String(error);
+  return words.length > MOST_WORDS ? `${words.slice(0, MOST_WORDS)}…` : words;
 }

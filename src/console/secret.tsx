@@ -1,4 +1,5 @@
 // What is shown once.
+import { copy } from './copy.ts';
 import { Field } from './parts.tsx';
 
 export function Secret({ label = 'Secret', value }: { readonly label?: string; readonly value: string }) {
@@ -6,7 +7,7 @@ export function Secret({ label = 'Secret', value }: { readonly label?: string; r
     <div class="once">
       <Field label={label} readOnly value={value} onFocus={(event) => event.currentTarget.select()} />
       <p class="hint">Keep it: it is not shown again.</p>
-      <button type="button" onClick={() => void navigator.clipboard.writeText(value)}>
+      <button type="button" onClick={() => void copy(value)}>
         Copy
       </button>
     </div>

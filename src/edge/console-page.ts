@@ -3,6 +3,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Middleware } from 'koa';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -37,7 +39,11 @@ interface File {
   readonly type: string;
   readonly bytes: Buffer;
   readonly brotli: Buffer | undefined;
+  /** For browsers without TLS, which take no brotli from another machine. Made when it is first asked for. */
+  readonly gzip: () => Promise<Buffer>;
 }
+
+const gzipped = promisify(gzip);
 
 type Files = ReadonlyMap<string, File>;
 
@@ -66,10 +72,10 @@ export function consolePage(folder: URL): Middleware {
     }
     ctx.set('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
     ctx.set('content-type', file.type);
-    if (file.brotli !== undefined && ctx.acceptsEncodings('br', 'identity') === 'br') {
-      ctx.set('content-encoding', 'br');
-      ctx.body = file.brotli;
-    } else ctx.body = file.bytes;
+    const coding = file.brotli && ctx.acceptsEncodings('br', 'gzip', 'identity');
+    if (coding === 'br' || coding === 'gzip') ctx.set('content-encoding', coding);
+    if (coding === 'br') ctx.body = file.brotli;
+    else ctx.body = coding === 'gzip' ? await file.gzip() : file.bytes;
   };
 }
 
@@ -85,7 +91,9 @@ async function read(folder: string): Promise<Files> {
       files.map(async (name): Promise<[string, File]> => {
         const bytes = await readFile(join(folder, name));
         const brotli = found.includes(`${name}.br`) ? await readFile(join(folder, `${name}.br`)) : undefined;
-        return [name, { type: TYPES[endingOf(name)] ?? '', bytes, brotli }];
+        let made: Promise<Buffer> | undefined;
+        const gzip = (): Promise<Buffer> => (made ??= gzipped(bytes, { level: 9 }));
+        return [name, { type: TYPES[endingOf(name)] ?? '', bytes, brotli, gzip }];
       }),
     ),
   );

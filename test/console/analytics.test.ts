@@ -172,6 +172,7 @@ inBrowser((opened) => {
       await figure('Errors').getByRole('table').getByRole('link').first().click();
       await page.getByText('1 entries').waitFor();
       await page.goBack();
+      await figure('Requests').getByRole('table').getByRole('link').first().waitFor();
       const rows = await figure('Requests').getByRole('table').getByRole('row').allInnerTexts();
       const counts = rows.slice(1).map((row) => Number(row.split('\t').at(-1)));
       t.is(

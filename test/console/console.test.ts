@@ -248,6 +248,19 @@ test.serial(
       t.is(file.headers.get('content-encoding'), 'br', name);
       await file.arrayBuffer();
     }
+    // Without TLS browsers take no brotli from another machine.
+    let bytes = 0;
+    for (const name of ['/console/logs', ...names]) {
+      const [plain, zipped] = await Promise.all(
+        ['identity', 'gzip'].map((coding) =>
+          fetch(gateway.origin + name, { headers: { 'accept-encoding': coding } }),
+        ),
+      );
+      t.is(zipped?.headers.get('content-encoding'), 'gzip', name);
+      t.is(await zipped?.text(), await plain?.text());
+      bytes += Number(zipped?.headers.get('content-length'));
+    }
+    t.true(bytes < 120 * 1024, String(bytes));
     for (const name of [
       '/console/assets/nothing.js',
       '/console/assets/../../package.json',

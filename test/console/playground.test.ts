@@ -156,6 +156,43 @@ inBrowser((opened) => {
     t.deepEqual(faults, []);
   });
 
+  test.serial('a long answer is whole and in order, and a long refusal is cut', async (t) => {
+    t.timeout(170_000);
+    const { gateway, provider, page, faults } = await bench(t, opened());
+    const words = Array.from({ length: 20_000 }, (_, i) => (i % 7 === 0 ? `w${i}\n` : `w${i} `));
+    provider.next('/v1/chat/completions', (_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (let at = 0; at < words.length; at += 500) {
+        const delta = { content: words.slice(at, at + 500).join('') };
+        res.write(`data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta }] })}\n\n`);
+      }
+      res.end('data: [DONE]\n\n');
+    });
+    await page.goto(`${gateway.origin}/console/playground?provider=openai&model=gpt-ok`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByLabel('Base URL').fill(`${provider.origin}/v1`);
+    await page.getByLabel('Provider API key').fill('sk');
+    await page.getByLabel('Message').fill('hi');
+    await page.getByRole('button', { name: 'Send' }).click();
+    const answer = page.getByRole('region', { name: 'Answer', exact: true });
+    await answer.getByText('w19999').waitFor();
+    await answer.getByRole('link', { name: 'Its entry in the log' }).waitFor();
+    const shown = (await answer.locator('pre').allInnerTexts()).join('\n');
+    t.deepEqual(
+      shown.match(/w\d+/g),
+      words.map((word) => word.trim()),
+    );
+
+    provider.next('/v1/chat/completions', (_req, res) => {
+      res.writeHead(400, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ error: { message: 'x'.repeat(500_000) } }));
+    });
+    await page.getByRole('button', { name: 'Send' }).click();
+    await answer.getByRole('alert').waitFor();
+    t.true((await answer.getByRole('alert').innerText()).length < 2100);
+    t.deepEqual(faults, []);
+  });
+
   test.serial('a copied command does what it says in a shell, whatever a caller wrote', async (t) => {
     t.timeout(170_000);
     const { gateway, provider, page, faults, context } = await bench(t, opened());
@@ -214,6 +251,20 @@ inBrowser((opened) => {
     const long = pasted(await copied());
     t.is(long.args.at(-1), '@-');
     t.is(JSON.parse(long.input).messages[0].content.length, hostile.length + 200_000);
+    // A page without TLS has no clipboard: the browser copies a selection.
+    await page.goto(`${gateway.origin}/console/keys`);
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New key' });
+    await dialog.getByLabel('Name').fill('Pasted');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const secret = await dialog.getByLabel('Secret').inputValue();
+    await dialog.getByRole('button', { name: 'Copy' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog.getByLabel('Name').press('ControlOrMeta+V');
+    t.is(await dialog.getByLabel('Name').inputValue(), secret);
+    await page.reload();
     // What was told of a call to another address does not get the gateway's key.
     await page.goto(`${gateway.origin}/console/logs?model=m`);
     await open(0);

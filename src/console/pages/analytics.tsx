@@ -200,19 +200,13 @@ function cellsOf({ requests, costExact, totalTokens, avgLatency, errorCount }: G
 
 function Groups({ value: { graphs, groups, by, range } }: { readonly value: Shown }) {
   const word = GROUPS.find(([name]) => name === by)?.[1] ?? by.replace('metadata.', '');
-  const statuses = errorStatuses(graphs);
   const rest = restOf(groups, totalsOf(graphs));
   const nameOf = useNames(by === 'api_key');
   const rows = groups.groups.map((group) => {
     const filter = filterOf(by, group.value);
     const name = <bdi>{group.name === '' ? '(none)' : nameOf(group.name).slice(0, 120)}</bdi>;
     if (filter === undefined) return [name, ...cellsOf(group)];
-    const errors = group.errorCount ? (
-      <a href={entriesOf(range, { status: statuses, ...filter })}>{whole(group.errorCount)}</a>
-    ) : (
-      whole(group.errorCount)
-    );
-    return [<a href={entriesOf(range, filter)}>{name}</a>, ...cellsOf(group).slice(0, -1), errors];
+    return [<a href={entriesOf(range, filter)}>{name}</a>, ...cellsOf(group)];
   });
   return (
     <Table

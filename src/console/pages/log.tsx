@@ -2,6 +2,7 @@
 
 import { session } from '../api.ts';
 import { BodyText } from '../body-text.tsx';
+import { copy } from '../copy.ts';
 import { curlOf } from '../curl.ts';
 import { dollars, duration, moment, whole } from '../figures.ts';
 import { Neighbours } from '../log/neighbours.tsx';
@@ -138,10 +139,7 @@ function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry })
         </p>
         <BodyText name="Request" text={log.request?.body ?? ''} />
         <p class="actions">
-          <button
-            type="button"
-            onClick={() => void navigator.clipboard.writeText(curlOf(log, location.origin))}
-          >
+          <button type="button" onClick={() => void copy(curlOf(log, location.origin))}>
             Copy as curl
           </button>
           <a href={href('/playground', { replay: entry.id })}>Replay in the playground</a>
