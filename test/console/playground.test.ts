@@ -153,6 +153,39 @@ inBrowser((opened) => {
     const { stream, stream_options: _, ...again } = JSON.parse(provider.seen.at(-1)?.body.toString() ?? '{}');
     t.true(stream);
     t.deepEqual(again, body);
+
+    // A call of Anthropic's API is the same chat.
+    const native = {
+      model: 'gpt-native',
+      max_tokens: 7,
+      system: [{ type: 'text', text: 'Be short.' }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'by messages' }] }],
+      tools: [{ name: 'weather', input_schema: { type: 'object' } }],
+      stop_sequences: ['END'],
+    };
+    await ok(gateway, 'POST', '/messages', {
+      key: WORKSPACE_KEY,
+      headers: { ...headers, authorization: 'Bearer sk' },
+      body: native,
+    });
+    await page.goto(`${gateway.origin}/console/logs?model=gpt-native`);
+    await page.getByRole('table', { name: 'Logs' }).getByRole('link').first().click();
+    await page.getByRole('link', { name: 'Replay in the playground' }).click();
+    await page.waitForURL(/\/console\/playground\?(?!.*replay)/);
+    t.is(await page.getByLabel('Message').inputValue(), 'by messages');
+    t.is(await page.getByLabel('Instructions').inputValue(), 'Be short.');
+    await page.getByLabel('Provider API key').fill('sk-again');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('Zürich').waitFor();
+    t.like(JSON.parse(provider.seen.at(-1)?.body.toString() ?? '{}'), {
+      messages: [
+        { role: 'system', content: 'Be short.' },
+        { role: 'user', content: 'by messages' },
+      ],
+      tools: TOOLS,
+      stop: ['END'],
+      max_tokens: 7,
+    });
     t.deepEqual(faults, []);
   });
 

@@ -41,7 +41,9 @@ async function read(id: string, signal: AbortSignal): Promise<Replayed> {
   const body = kept.request?.body;
   if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
     throw new Error('The entry has no chat that could be replayed: copy it as curl instead.');
-  const { model = '', messages, tools, max_tokens, stream: _, ...others } = body as Record<string, unknown>;
+  const asked = body as Record<string, unknown>;
+  const chat = /\/messages$/.test(kept.request?.url ?? '') ? chatOf(asked) : asked;
+  const { model = '', messages, tools, max_tokens, stream: _, ...others } = chat;
   const headers = kept.request?.headers ?? {};
   const baseUrl = headers['x-gateway-custom-host'] ?? '';
   ask(
@@ -49,6 +51,44 @@ async function read(id: string, signal: AbortSignal): Promise<Replayed> {
     true,
   );
   return fieldsOf(messages as readonly Message[], { tools, max_tokens, others });
+}
+
+/** A request of Anthropic's API as the chat that it is. */
+function chatOf({
+  system,
+  messages,
+  tools,
+  stop_sequences: stop,
+  ...others
+}: Record<string, unknown>): Record<string, unknown> {
+  const instructions = textOf(system);
+  return {
+    ...others,
+    ...(stop !== undefined && { stop }),
+    ...(Array.isArray(tools) && { tools: tools.map(toolOf) }),
+    messages: [
+      ...(instructions ? [{ role: 'system', content: instructions }] : []),
+      ...(messages as readonly Message[]).map((one) => ({
+        ...one,
+        content: textOf(one.content) ?? one.content,
+      })),
+    ],
+  };
+}
+
+/** A text, or its parts where all of them are texts; undefined for anything else. */
+function textOf(content: unknown): string | undefined {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return undefined;
+  const texts = content.map((part: { readonly type?: string; readonly text?: string }) =>
+    part?.type === 'text' ? part.text : undefined,
+  );
+  return texts.every((text) => text !== undefined) ? texts.join('\n') : undefined;
+}
+
+function toolOf(tool: { readonly [member: string]: unknown }): unknown {
+  const { name, description, input_schema: parameters } = tool;
+  return parameters === undefined ? tool : { type: 'function', function: { name, description, parameters } };
 }
 
 /** The provider as the call named it: a stored one needs no key. */
