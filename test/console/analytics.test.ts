@@ -137,6 +137,13 @@ inBrowser((opened) => {
           },
           body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
         });
+      await ok(gateway, 'POST', '/model-configs/pricing', {
+        body: {
+          provider: 'openai',
+          model: 'gpt-ok',
+          pay_as_you_go: { request_token: { price: 0.0000001 }, response_token: { price: 0 } },
+        },
+      });
       // The default page of groups has 100.
       for (let i = 0; i < 110; i += 10)
         await Promise.all(Array.from({ length: 10 }, (_, n) => call({ team: `t${i + n}`, env: 'a' })));
@@ -190,6 +197,11 @@ inBrowser((opened) => {
       await overTime.getByRole('cell').getByRole('link', { name: '1', exact: true }).first().click();
       await page.getByText('1 entries').waitFor();
       t.is(new URL(page.url()).searchParams.get('model'), 'status-503');
+      await page.goto(
+        `${gateway.origin}/console/analytics?from=1h&measure=cost&tables=Courses&metadata=${encodeURIComponent('{"env":"b"}')}`,
+      );
+      await overTime.getByRole('cell', { name: '$0.000000011', exact: true }).waitFor();
+      await figure('Cost').getByRole('link', { name: '$0.000000011', exact: true }).waitFor();
       t.deepEqual(faults, []);
     },
   );

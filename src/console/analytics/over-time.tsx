@@ -95,7 +95,8 @@ function Coverage({ graph: { dataPoints } }: { readonly graph: GroupedGraph }) {
 
 function linesOf({ groups, dataPoints }: GroupedGraph, measure: string, by: string): readonly Line[] {
   const text = (value: number): string => {
-    if (measure === 'cost') return `$${(value / 100).toFixed(6).replace(/\.?0+$/, '')}`;
+    // To the last digit that prices have.
+    if (measure === 'cost') return `$${(value / 100).toFixed(12).replace(/\.?0+$/, '')}`;
     return measure.endsWith('latency') || isToken(measure) ? duration(value) : whole(value);
   };
   const line = (
