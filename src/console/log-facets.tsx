@@ -2,7 +2,7 @@
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { client } from './api.ts';
 import { moment, whole } from './figures.ts';
-import { filtersOf, timesOf } from './log-query.ts';
+import { filtersOf, listed, timesOf } from './log-query.ts';
 import { useNames } from './names.ts';
 import { Alert, useLoaded } from './parts.tsx';
 import { ask, query } from './router.ts';
@@ -41,7 +41,7 @@ export function LogFacets() {
             <ul>
               {values.slice(0, SHOWN).map(({ value: text, requests }) => (
                 <li key={text}>
-                  <button type="button" class="link" onClick={() => ask({ [member]: text })}>
+                  <button type="button" class="link" onClick={() => ask({ [member]: listed(text) })}>
                     <bdi>{(name === 'api_key_ids' ? nameOf(text) : text).slice(0, 80)}</bdi>
                   </button>{' '}
                   <span class="count">{whole(requests)}</span>

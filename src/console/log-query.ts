@@ -21,6 +21,11 @@ export const FILTERS = {
 
 export type FilterName = keyof typeof FILTERS;
 
+/** A value as lists of values have it. */
+export function listed(value: string): string {
+  return value.replaceAll(',', '\\,');
+}
+
 /** What the address filters by, without times. */
 export function filtersOf(params: URLSearchParams): Partial<Record<(typeof FILTERS)[FilterName], string>> {
   const given = Object.entries(FILTERS).flatMap(([name, field]) => {

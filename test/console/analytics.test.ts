@@ -99,6 +99,18 @@ inBrowser((opened) => {
     await page.getByRole('table', { name: 'Logs' }).getByRole('link').first().click();
     await page.getByRole('main').getByText('First workspace key', { exact: true }).waitFor();
 
+    // A comma is part of a name, and not between two.
+    await call('gpt-a,gpt-ok', 'red');
+    await page.goto(`${gateway.origin}/console/analytics?from=1h`);
+    await page.getByRole('table', { name: 'By model' }).getByRole('link', { name: 'gpt-a,gpt-ok' }).click();
+    await page.getByText('1 entries').waitFor();
+    await page.goto(`${gateway.origin}/console/logs?values=1`);
+    await page
+      .getByRole('region', { name: 'By model' })
+      .getByRole('button', { name: 'gpt-a,gpt-ok' })
+      .click();
+    await page.getByText('1 entries').waitFor();
+
     const { data } = (await ok(gateway, 'GET', '/logs?status_code=429')) as { data: readonly Failed[] };
     const reason = data[0]?.error?.reason ?? '';
     await page.goto(`${gateway.origin}/console/analytics?from=1h`);

@@ -98,6 +98,12 @@ const FILTERS: readonly {
   },
   { name: 'no cache', entry: {}, is: { cache_status: 'disabled' }, not: { cache_status: 'MISS' } },
   {
+    name: 'a name with a comma in it',
+    entry: { model: 'a,b' },
+    is: { ai_model: 'x,a\\,b' },
+    not: { ai_model: 'a,b' },
+  },
+  {
     name: 'metadata',
     entry: { metadata: { a: 'x', n: '1', __proto: 'p' } },
     is: { metadata: '{"a":"x","n":1}' },

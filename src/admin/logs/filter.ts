@@ -133,10 +133,10 @@ function inStore(time: number): number {
   return Math.max(0, time);
 }
 
-/** Values separated by commas; undefined stays. @throws GatewayError validation_failed. */
+/** Values separated by commas, one within a value is `\,`; undefined stays. @throws GatewayError validation_failed. */
 function listOf(field: string, text: string | undefined): readonly string[] | undefined {
   if (text === undefined) return undefined;
-  const values = [...new Set(text.split(',').map((value) => value.trim()))];
+  const values = [...new Set(text.split(/(?<!\\),/).map((value) => value.trim().replaceAll('\\,', ',')))];
   if (values.length > MAX_VALUES) throw invalidField(field, `must hold at most ${MAX_VALUES} values`);
   for (const value of values) {
     searchable(field, value);

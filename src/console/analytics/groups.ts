@@ -1,5 +1,6 @@
 // By what calls are told apart, and what it is called in the address of the log.
 import type { AnalyticsGroup } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
+import { listed } from '../log-query.ts';
 
 export const GROUPS = [
   ['model', 'Model'],
@@ -53,7 +54,7 @@ export function filterOf(by: string, value: string): Readonly<Record<string, str
   if (value === '') return undefined;
   if (by.startsWith('metadata.'))
     return { metadata: JSON.stringify({ [by.slice('metadata.'.length)]: value }) };
-  return { [MEMBERS[by] ?? 'model']: value };
+  return { [MEMBERS[by] ?? 'model']: listed(value) };
 }
 
 /** What all calls of a time came to. */
