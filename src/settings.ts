@@ -365,10 +365,10 @@ function readOidc(env: Environment, read: Read, faults: string[]): Settings['oid
     faults.push(`${missing.join(', ')}: needed with the other settings of the identity provider`);
   const settings = {
     issuer: read('GATEWAY_OIDC_ISSUER', issuerUrl, ''),
-    clientId: read('GATEWAY_OIDC_CLIENT_ID', oneLine, ''),
-    clientSecret: read('GATEWAY_OIDC_CLIENT_SECRET', oneLine, ''),
-    scopes: read('GATEWAY_OIDC_SCOPES', oneLine, 'openid profile email'),
-    groupsClaim: read('GATEWAY_OIDC_GROUPS_CLAIM', oneLine, 'groups'),
+    clientId: read('GATEWAY_OIDC_CLIENT_ID', words, ''),
+    clientSecret: read('GATEWAY_OIDC_CLIENT_SECRET', words, ''),
+    scopes: read('GATEWAY_OIDC_SCOPES', words, 'openid profile email'),
+    groupsClaim: read('GATEWAY_OIDC_GROUPS_CLAIM', words, 'groups'),
     onFirstSight: read('GATEWAY_OIDC_ACCOUNTS', oneOf('invited', 'first_sight'), 'invited') === 'first_sight',
     signOut: read('GATEWAY_OIDC_SIGN_OUT', oneOf('provider', 'gateway'), 'provider'),
   };
@@ -521,6 +521,11 @@ function baseUrl(text: string): string {
 
 function oneLine(text: string): string {
   if (!/^[^\r\n]{3,320}$/.test(text)) throw new Error('must be an address such as gateway@example.com');
+  return text;
+}
+
+function words(text: string): string {
+  if (!/^\P{Cc}{1,4000}$/u.test(text)) throw new Error('must be one line of 1 to 4,000 characters');
   return text;
 }
 

@@ -319,4 +319,10 @@ test('without an identity provider in the settings nobody is sent away; half of 
   await t.throwsAsync(startGateway({ GATEWAY_OIDC_ISSUER: 'https://idp.test' }), {
     message: /GATEWAY_OIDC_CLIENT_ID/,
   });
+  // Ids may be short, and secrets that are tokens are long.
+  const odd = { GATEWAY_OIDC_CLIENT_ID: '7', GATEWAY_OIDC_CLIENT_SECRET: 'x'.repeat(900) };
+  const other = await startGateway({ GATEWAY_OIDC_ISSUER: 'https://idp.test', ...odd });
+  await other.close();
+  const broken = { ...odd, GATEWAY_OIDC_ISSUER: 'https://idp.test', GATEWAY_OIDC_CLIENT_ID: 'a\nb' };
+  await t.throwsAsync(startGateway(broken), { message: /GATEWAY_OIDC_CLIENT_ID: must be one line/ });
 });
