@@ -6,6 +6,8 @@ import { brotliCompressSync } from 'node:zlib';
 import type { Plugin } from 'rolldown';
 
 const OWN_URL = /new URL\(\s*'([^']+)',\s*import\.meta\.url\s*,?\s*\)/g;
+/** A file of the sources that the build would not have. */
+const LOST = /\b(?:load|require)\(\s*['"`]\.{1,2}\//;
 const PACKAGE_URL = /import\.meta\.resolve\(\s*`([a-z-]+)\/\$\{(\w+)\}`\s*\)/g;
 
 /** What the build copies of packages whose files are served as they are. */
@@ -49,6 +51,7 @@ export function relocate(root: string, dist: string): Plugin {
           }
           return `./${fileName}`;
         };
+        if (LOST.test(code)) this.error(`${relative(root, id)}: what is loaded late is named by new URL(…)`);
         return code
           .replaceAll(OWN_URL, (_, name: string) => `new URL('${target(name)}', import.meta.url)`)
           .replaceAll(PACKAGE_URL, (_, name: string, file: string) => {

@@ -107,6 +107,8 @@ test.serial('it installs into an empty folder and starts by npx', async (t) => {
   const refused = await post('/v1/chat/completions', { model: 'x'.repeat(3000), messages: [] });
   t.is(refused.status, 400);
   t.true((await fetch(`${base}/v1/models`, { headers })).ok);
+  // Every dialect, also those that are loaded when they are first used.
+  t.is((await fetch(`${base}/v1/providers/catalogue`, { headers })).status, 200);
 });
 
 test('an older Node.js starts the one that the package brings', async (t) => {

@@ -18,6 +18,8 @@ export interface Dialects {
 
 const load = createRequire(import.meta.url);
 const BEDROCK = fileURLToPath(new URL('./bedrock/index.ts', import.meta.url));
+const ORACLE = fileURLToPath(new URL('./oracle/index.ts', import.meta.url));
+const TRITON = fileURLToPath(new URL('./triton/index.ts', import.meta.url));
 const VERTEX = fileURLToPath(new URL('./vertex/index.ts', import.meta.url));
 
 const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.freeze({
@@ -27,10 +29,8 @@ const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.
   gemini: createGeminiDialect,
   foundry: createFoundryDialect,
   nomic: createNomicDialect,
-  oracle: (json) =>
-    (load('./oracle/index.ts') as typeof import('./oracle/index.ts')).createOracleDialect(json),
-  triton: (json) =>
-    (load('./triton/index.ts') as typeof import('./triton/index.ts')).createTritonDialect(json),
+  oracle: (json) => (load(ORACLE) as typeof import('./oracle/index.ts')).createOracleDialect(json),
+  triton: (json) => (load(TRITON) as typeof import('./triton/index.ts')).createTritonDialect(json),
   pinecone: createPineconeDialect,
   bedrock: (json) => (load(BEDROCK) as typeof import('./bedrock/index.ts')).createBedrockDialect(json),
   vertex: (json) => (load(VERTEX) as typeof import('./vertex/index.ts')).createVertexDialect(json),
