@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { Aborter } from '../lib/abort.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
+import { html } from './oauth/page-html.ts';
 import type { BodyReader } from './read-body.ts';
 
 /** An identity provider, by the query of an address. */
@@ -122,9 +123,8 @@ function guarded(
   const isFlood = (ctx: Context): boolean => {
     const waitMs = surface.taken(ctx.req);
     if (waitMs === 0) return false;
-    ctx.status = 429;
     ctx.set('retry-after', String(Math.ceil(waitMs / 1000)));
-    ctx.body = 'Too many sign-ins come from this address: try again later.\n';
+    tell(ctx, 429, 'Too many sign-ins come from this address: try again later.');
     return true;
   };
   return async (ctx) => {
@@ -138,11 +138,29 @@ function guarded(
     } catch (thrown) {
       const error: GatewayError = toGatewayError(thrown);
       if (counted === 'refused' && isFlood(ctx)) return;
-      ctx.status = error.status;
-      ctx.type = 'text/plain';
-      ctx.body = `${error.message}\n`;
+      tell(ctx, error.status, error.message);
     }
   };
+}
+
+/** Says what went wrong: to people with the way back, to programs as text. */
+function tell(ctx: Context, status: number, words: string): void {
+  ctx.status = status;
+  if (ctx.accepts('text', 'html') !== 'html') {
+    ctx.type = 'text/plain';
+    ctx.body = `${words}\n`;
+    return;
+  }
+  ctx.type = 'text/html';
+  ctx.body = html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Sign in · Sluice</title></head>
+<body><main><h1>Sign in</h1>
+<p role="alert">${words}</p>
+<p><a href="/console">Back to the console</a></p></main></body>
+</html>
+`.text;
 }
 
 function redirect(ctx: Context, location: string): void {

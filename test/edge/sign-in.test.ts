@@ -217,6 +217,26 @@ test.serial(
   },
 );
 
+test.serial('a sign-in that fails tells people so, with the way back, and programs in words', async (t) => {
+  const ask = (accept: string) =>
+    fetch(`${gateway.origin}/console/callback?state=x&error=${encodeURIComponent('<b>')}`, {
+      headers: { accept },
+      redirect: 'manual',
+    });
+  const page = await ask('text/html,application/xhtml+xml,*/*;q=0.8');
+  t.is(page.status, 401);
+  t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  t.is(page.headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
+  const text = await page.text();
+  t.regex(text, /<p role="alert">[^<]+<\/p>/);
+  t.regex(text, /<a href="\/console">/);
+  t.notRegex(text, /<b>|style|<script/);
+  const plain = await ask('*/*');
+  t.is(plain.status, 401);
+  t.regex(plain.headers.get('content-type') ?? '', /^text\/plain/);
+  t.notRegex(await plain.text(), /<p/);
+});
+
 test.serial('the way back leads into the console alone', async (t) => {
   person('open', { groups: ['ai platform'] });
   for (const elsewhere of [
