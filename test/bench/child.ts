@@ -14,7 +14,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 20_000;
 
 /** Starts a server. Resolves when the port takes connections. @throws Error with its output when it ends before. */

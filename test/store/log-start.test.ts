@@ -6,11 +6,17 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import test from 'ava';
 import type { RequestRecord } from '../../src/call/record.ts';
+import { fail } from '../../src/lib/errors.ts';
 import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { createLogTables, tailSize } from '../../src/store/sqlite/log/manifest.ts';
+import { SegmentFiles } from '../../src/store/sqlite/log/segment-files.ts';
 import { tailWriter } from '../../src/store/sqlite/log/tail-writes.ts';
+import { unsealed, untilSealed } from '../../src/store/sqlite/log/unsealed.ts';
+import { LogView } from '../../src/store/sqlite/log/view.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { type StatementCache, statementCache } from '../../src/store/sqlite/statement-cache.ts';
+import type { WorkerClient } from '../../src/store/sqlite/worker-client.ts';
+import { FailureError } from '../../src/store/sqlite/worker-loop.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEntry } from './log-entries.ts';
 
@@ -160,22 +166,43 @@ test('a store opens on more entries than a reader takes in, seals them, and answ
   }
 });
 
-test('a question that cannot wait until all is sealed is told so', async (t) => {
-  const dataDir = freshDir();
-  // Less than a block is never sealed by itself.
-  const bounds = { block: 8192, unsealed: 100 };
-  const empty = await openSqliteStore({ dataDir, collections: [], logBounds: bounds });
-  await empty.close();
-  const database = new DatabaseSync(join(dataDir, 'sluice.db'));
-  leave(database, entriesOf(300));
-  database.close();
-  const store = await openSqliteStore({ dataDir, collections: [], logBounds: bounds, deadlineMs: 1500 });
-  try {
-    const page = store.requestLog.page(scope, {}, { page: 0, pageSize: 10, order: 'desc' });
-    const error = await t.throwsAsync(page);
-    t.like(error, { reason: 'store_unavailable', details: { retryAfterMs: 1000 } });
-    t.regex(error?.message ?? '', /300 entries are left/);
-  } finally {
-    await store.close();
+test('a reader takes so many unsealed entries into memory; of more of them it says how many there are', (t) => {
+  const { database, cached, seen } = tailOf(entriesOf(300));
+  const files = new SegmentFiles(root, 1);
+  const error = t.throws(() => new LogView(cached, files, { block: 50, unsealed: 299 }).refresh(), {
+    instanceOf: FailureError,
+  });
+  t.like(error?.failure, { reason: 'store_unavailable', retryAfterMs: 1000 });
+  t.regex(error?.message ?? '', /300 entries are left/);
+  t.is(seen.rows, 0, 'none of them is read');
+  const view = new LogView(cached, files, { block: 50, unsealed: 300 });
+  const count = (): number => view.refresh().parts.reduce((sum, part) => sum + part.count, 0);
+  t.is(count(), 300);
+  // What comes while it reads along is little each time.
+  for (let from = 300; from < 900; from += 300) {
+    const text = textOf(entriesOf(300, from));
+    database.prepare('INSERT INTO log_tail VALUES (?, ?, ?, ?)').run(from + 300, 300, BEGIN, text);
+    t.is(count(), from + 300);
   }
+  database.close();
+});
+
+test('a question waits while entries are sealed, and is told so when its time is over', async (t) => {
+  const waiting = unsealed(7).failure;
+  const { reason, message, cause, retryAfterMs = 0 } = waiting;
+  let left = 2;
+  const reader: WorkerClient<string> = {
+    call: async <T>(call: string): Promise<T> => {
+      if (call === 'broken') throw fail('validation_failed', 'no');
+      if (left-- > 0) throw fail(reason, message, { cause, retryAfterMs });
+      return call as T;
+    },
+    close: async () => {},
+  };
+  t.is(await untilSealed(reader, { deadlineMs: 600_000 }).call<string>('an answer'), 'an answer');
+  left = Number.POSITIVE_INFINITY;
+  const impatient = untilSealed(reader, { deadlineMs: 500 });
+  const error = await t.throwsAsync(impatient.call('another'));
+  t.like(error, { reason, message, details: { retryAfterMs: 1000 } });
+  await t.throwsAsync(impatient.call('broken'), { message: 'no' });
 });
