@@ -20,7 +20,11 @@ export interface ScriptedProvider {
   close(): void;
 }
 
-export async function startScriptedProvider(script: Script): Promise<ScriptedProvider> {
+/** @param sent takes each request's credential and its body as it came */
+export async function startScriptedProvider(
+  script: Script,
+  sent: { key: string; body: string }[] = [],
+): Promise<ScriptedProvider> {
   const asked: Json[] = [];
   const server = http.createServer((req, res) => {
     let body = '';
@@ -28,7 +32,8 @@ export async function startScriptedProvider(script: Script): Promise<ScriptedPro
       body += piece;
     });
     req.on('end', () => {
-      asked.push(body === '' ? {} : (JSON.parse(body) as Json));
+      sent.push({ key: req.headers.authorization ?? '', body });
+      asked.push(body.startsWith('{') ? (JSON.parse(body) as Json) : {});
       const { status = 200, json, events, headers } = script;
       const type = events === undefined ? 'application/json' : 'text/event-stream';
       res.writeHead(status, { 'content-type': type, ...headers });

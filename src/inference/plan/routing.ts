@@ -7,7 +7,15 @@ import { NOTHING } from './inherited.ts';
 import { type TargetPlan, type WholePlan, wholePlan } from './plan.ts';
 import type { PlanDeps, StoredProvider } from './plan-deps.ts';
 import { NO_TENANT, type PlannedCall } from './planned-call.ts';
-import { conflict, ofStored, providerMissing, type Selection, select, unknownSlug } from './selection.ts';
+import {
+  conflict,
+  modelOfSlug,
+  ofStored,
+  providerMissing,
+  type Selection,
+  select,
+  unknownSlug,
+} from './selection.ts';
 
 /** A call's way. */
 export interface Routing {
@@ -130,7 +138,8 @@ function routing(
         const stored = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
         const bind = (found: StoredProvider | undefined): BoundTarget => {
           if (found === undefined) throw unknownSlug(call, deps, slug, `${target.path}.provider`);
-          return bindTarget(target, ofStored(found), { ...mine, stranger: stranger(target), only }, model);
+          const own = ofStored(found, modelOfSlug(slug, model));
+          return bindTarget(target, own, { ...mine, stranger: stranger(target), only }, model);
         };
         return stored instanceof Promise ? stored.then(bind) : bind(stored);
       }

@@ -67,10 +67,12 @@ export function select(
 ): Selected | undefined | Promise<Selected | undefined> {
   const { headers } = call;
   const name = (bare: string): string => canonical(headers, bare);
-  if (virtualKey !== undefined)
-    return stored(call, virtualKey.replace(/^@/, ''), name('virtual-key'), deps, undefined);
+  if (virtualKey !== undefined) {
+    const slug = virtualKey.replace(/^@/, '');
+    return stored(call, slug, name('virtual-key'), deps, sameModel(call, slug, deps, model));
+  }
   if (provider === undefined || provider === '') {
-    const [, slug, rest] = /^@([^/]{1,255})\/(.+)$/s.exec(model ?? '') ?? [];
+    const [, slug, rest] = SLUG.exec(model ?? '') ?? [];
     const missing = (): Selected | undefined | Promise<Selected> => {
       if (mayBeMissing) return undefined;
       return byModel(call, customHost, deps, model);
@@ -82,7 +84,8 @@ export function select(
   }
   if (provider.startsWith('@')) {
     if (customHost !== undefined) throw conflict(headers, 'provider', 'custom-host');
-    return stored(call, provider.slice(1), name('provider'), deps, undefined);
+    const slug = provider.slice(1);
+    return stored(call, slug, name('provider'), deps, sameModel(call, slug, deps, model));
   }
   const entry = deps.providerById(provider);
   if (entry === undefined)
@@ -91,6 +94,32 @@ export function select(
     });
   if (customHost !== undefined) deps.checkHost(customHost, name('custom-host'), entry.localPort);
   return { entry, stored: undefined, customHost, model: undefined };
+}
+
+const SLUG = /^@([^/]{1,255})\/(.+)$/s;
+
+/** What a model names of a stored provider: "@slug/model" without its slug; undefined: it does not name it. */
+export function modelOfSlug(slug: string, model: string | undefined): string | undefined {
+  const [, named, rest] = SLUG.exec(model ?? '') ?? [];
+  return named === slug ? rest : undefined;
+}
+
+/** @throws GatewayError selection_conflict where the model names another stored provider than the header */
+function sameModel(
+  { principal }: PlannedCall,
+  slug: string,
+  { peekProvider }: PlanDeps,
+  model: string | undefined,
+): string | undefined {
+  const [, named] = SLUG.exec(model ?? '') ?? [];
+  // Names of some providers' models begin so, too.
+  if (named === undefined || named === slug || peekProvider?.(principal ?? NO_TENANT, named) === undefined)
+    return modelOfSlug(slug, model);
+  throw fail(
+    'selection_conflict',
+    `model: names the stored provider ${clip(named)}, and the call goes to another one; leave the slug or the other selection out`,
+    { param: 'model' },
+  );
 }
 
 /** @throws GatewayError provider_missing, selection_conflict */

@@ -1,5 +1,5 @@
 // A request that is passed through, as far as it is read: a JSON body up to the body limit is held, and its model found.
-// Any other body goes on in pieces as they come.
+// So is a form whose model names a stored provider. Any other body goes on in pieces as they come.
 import type { Header, RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
@@ -10,6 +10,7 @@ import { type TopMember, TopMembers } from '../../lib/top-members.ts';
 import { isFaithful } from '../../rest/faithful-json.ts';
 import { isTooHeavy } from '../../rest/json-weight.ts';
 import { arriving } from '../pipeline/arriving.ts';
+import { type FormField, FormModel } from './form-model.ts';
 import { type RawPath, readPath } from './forms.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -29,6 +30,8 @@ export class RawRequest {
   readonly cut: boolean;
   readonly #encoded: boolean;
   readonly #model: TopMember | undefined;
+  /** A form's model, where it names a stored provider and the form is held. */
+  readonly #field: FormField | undefined;
   #json: Promise<Json | undefined> | undefined;
 
   constructor(
@@ -39,8 +42,10 @@ export class RawRequest {
     encoded: boolean,
     model: TopMember | undefined,
     cut = false,
+    field?: FormField,
   ) {
     this.cut = cut;
+    this.#field = field;
     this.head = head;
     this.path = path;
     this.body = body;
@@ -53,8 +58,9 @@ export class RawRequest {
     return this.body !== undefined;
   }
 
-  /** The model of the JSON body. */
+  /** The model of the JSON body; of a form, one that names a stored provider. */
   get bodyModel(): string | undefined {
+    if (this.#field !== undefined) return this.#field.text;
     return this.#model?.bytes && textOf(this.#model.bytes);
   }
 
@@ -65,7 +71,10 @@ export class RawRequest {
 
   /** Whether its model can be replaced. */
   get canChangeModel(): boolean {
-    return this.#plain !== undefined && this.#model !== undefined;
+    return (
+      (this.#plain !== undefined && this.#model !== undefined) ||
+      (this.#field !== undefined && this.body instanceof Uint8Array)
+    );
   }
 
   /**
@@ -79,6 +88,8 @@ export class RawRequest {
 
   /** The body with another model; no other byte of it changes. */
   withModel(model: string): Changed {
+    if (this.#field !== undefined)
+      return this.#changed(withField(this.body as Uint8Array, this.#field, model));
     const [plain, member] = [this.#plain!, this.#model!];
     const bytes = [
       plain.subarray(0, member.start),
@@ -100,6 +111,10 @@ export class RawRequest {
       : this.head.headers;
     return { body, headers };
   }
+}
+
+function withField(form: Uint8Array, { start, end }: FormField, text: string): Buffer {
+  return Buffer.concat([form.subarray(0, start), Buffer.from(text), form.subarray(end)]);
 }
 
 /** What is sent in the place of what came. */
@@ -128,6 +143,7 @@ export async function readRawRequest(
     MAX_MODEL,
     (member) => void models.push(member),
   );
+  const form = codings.length > 0 ? undefined : FormModel.of(headerOf(head, 'content-type'));
   const input = body[Symbol.asyncIterator]();
   const pieces = new Pieces();
   let ended = false;
@@ -141,7 +157,10 @@ export async function readRawRequest(
       pieces.push(next.value);
       if (codings.length > 0) continue;
       members.push(next.value);
-      if (!members.isJson || members.isList) break;
+      if (members.isJson && !members.isList) continue;
+      // What is JSON is read as JSON, whatever its type says.
+      form?.push(next.value);
+      if (form === undefined || (form.isDone && form.field === undefined)) break;
     }
   } catch (thrown) {
     // Not waited for: a piece that is under way may never come.
@@ -151,7 +170,8 @@ export async function readRawRequest(
   const bytes = pieces.take();
   if (!ended) {
     const cut = codings.length === 0 && members.isJson && !members.isList;
-    return new RawRequest(head, path, replayed(bytes, input), undefined, false, once(models), cut);
+    const rest = replayed(bytes, input);
+    return new RawRequest(head, path, rest, undefined, false, once(models), cut, form?.field);
   }
   let plain: Buffer | undefined = bytes;
   if (codings.length > 0) {
@@ -159,7 +179,8 @@ export async function readRawRequest(
     if (plain !== undefined) members.push(plain);
   }
   const isJson = plain !== undefined && plain.length > 0 && members.isJson && !members.isList;
-  return new RawRequest(head, path, bytes, isJson ? plain : undefined, codings.length > 0, once(models));
+  const [isEncoded, model] = [codings.length > 0, once(models)];
+  return new RawRequest(head, path, bytes, isJson ? plain : undefined, isEncoded, model, false, form?.field);
 }
 
 /** The body's model. Which of two counts differs between servers. @throws GatewayError malformed_body */
