@@ -62,7 +62,12 @@ export default function Invite() {
         </form>
       ) : (
         <>
-          <p>You are in.{keys.value.length > 0 && ' Keep your API key, it is not shown again:'}</p>
+          <p>
+            You are in.{' '}
+            {keys.value.length > 0
+              ? 'Keep your API key, it is not shown again:'
+              : 'Sign in at the console by your identity provider or by mail.'}
+          </p>
           {keys.value.map((key) => (
             <Field key={key} label="Secret" readOnly value={key} />
           ))}

@@ -160,9 +160,16 @@ inBrowser((opened) => {
     const link = new URL(await invite.getByLabel('Link').inputValue());
     await invite.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('table', { name: 'Invitations' }).getByText('pending').waitFor();
-    const given = new URLSearchParams(link.hash.slice(1));
-    const body = { token: given.get('token'), first_name: 'Ada' };
-    await ok(gateway, 'POST', `/admin/users/invites/${given.get('id')}/accept`, { body });
+    // Who follows the link gets a key, and is in the console.
+    const own = await opened().newContext();
+    t.teardown(() => own.close());
+    const theirs = await own.newPage();
+    await theirs.goto(link.href);
+    await theirs.getByLabel('First name').fill('Ada');
+    await theirs.getByRole('button', { name: 'Accept' }).click();
+    await theirs.getByLabel('Secret').waitFor();
+    await theirs.getByRole('button', { name: 'Go to the console' }).click();
+    await theirs.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Logs' }).waitFor();
     await page.reload();
     await page.getByRole('table', { name: 'People' }).getByText('ada@console.test').waitFor();
     const members = page.getByRole('table', { name: 'Members' });

@@ -3,22 +3,41 @@ import { type UserInvite, UserInvitesService } from '../../../gen/gateway/admin/
 import { Action } from '../action.tsx';
 import { client, homeWorkspace, may, session } from '../api.ts';
 import { FormDialog } from '../dialog.tsx';
-import { Select } from '../fields.tsx';
+import { Check, Select } from '../fields.tsx';
 import { moment } from '../figures.ts';
 import { Alert, Field, Table, useLoaded } from '../parts.tsx';
 import { Secret } from '../secret.tsx';
 import { ORGANISATION_ROLES, WORKSPACE_ROLES } from './roles.ts';
+
+/** What a person's first key holds, as far as who invites holds it. */
+const FIRST_KEY = [
+  'completions.write',
+  'models.list',
+  'prompts.render',
+  'guardrails.invoke',
+  'mcp.invoke',
+  'logs.list',
+  'logs.view',
+  'analytics.view',
+  'configs.list',
+  'configs.read',
+  'prompts.list',
+  'prompts.read',
+];
 
 const invites = () => client(UserInvitesService);
 
 export function InviteDialog({ onMade }: { readonly onMade: () => void }) {
   const spaces = session.value?.workspaces ?? [];
   const invite = async (texts: Readonly<Record<string, string>>) => {
-    const { email = '', role = 'member', workspace, workspace_role = 'member' } = texts;
+    const { email = '', role = 'member', workspace, workspace_role = 'member', key } = texts;
+    const scopes = FIRST_KEY.filter((scope) => session.value?.scopes.includes(scope));
     const { inviteLink } = await invites().createUserInvite({
       email,
       role,
       workspaces: workspace === undefined ? [] : [{ id: workspace, role: workspace_role }],
+      // Without one they sign in by an identity provider or by mail, where the gateway has them.
+      ...(workspace !== undefined && key !== undefined && { workspaceApiKeyDetails: { scopes } }),
     });
     onMade();
     return <Secret label="Link" value={inviteLink} />;
@@ -34,6 +53,7 @@ export function InviteDialog({ onMade }: { readonly onMade: () => void }) {
         options={[['', 'None'] as const, ...spaces.map(({ id, name }) => [id, name] as const)]}
       />
       <Select label="Role there" name="workspace_role" options={WORKSPACE_ROLES} />
+      <Check label="Make an API key there, to sign in and to call with" name="key" checked />
       <p class="hint">Whom the link is given to joins with it, once.</p>
     </FormDialog>
   );
