@@ -1,5 +1,5 @@
 // The entries before and after one, within the filter that the address has. Keys: `j` to the next, `k` to the previous.
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { LogsService, Order } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { client } from '../api.ts';
 import { filtersOf, timesOf } from '../log-query.ts';
@@ -26,7 +26,8 @@ export function Neighbours({ id, createdAt }: NeighboursProps) {
     return { older, newer };
   });
   const to = (other: string): string => `/logs/${encodeURIComponent(other)}`;
-  useEffect(() => {
+  // As soon as the links are there the keys work.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const typed = (event.target as Element | null)?.closest?.('input, select, textarea, dialog');
       if (typed || event.ctrlKey || event.metaKey || event.altKey) return;
