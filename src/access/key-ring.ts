@@ -89,12 +89,13 @@ export class KeyRing {
    * no longer than its connection; whether the key still counts is looked up every time.
    */
   find(key: string, connection?: object): KeyRecord | undefined {
-    // Most texts are providers' keys: they are told apart without a hash.
-    if (!this.#hints.has(keyHint(key))) return undefined;
     const known = connection === undefined ? undefined : this.#presented.get(connection);
-    const hash = known?.key === key ? known.hash : this.#hasher.hash(key);
+    const isSame = known?.key === key;
+    // Most other texts are providers' keys: they are told apart without a hash.
+    if (!isSame && !this.#hints.has(keyHint(key))) return undefined;
+    const hash = isSame ? known.hash : this.#hasher.hash(key);
     const record = this.#byHash.get(hash);
-    if (known?.key === key && known.record === record) return record;
+    if (isSame && known.record === record) return record;
     const found = record !== undefined && sameHash(record.hash, hash) ? record : undefined;
     if (connection !== undefined) this.#presented.set(connection, { key, hash, record: found });
     if (found !== undefined && this.#awaited.size > 0) this.#tellUse(found.principal.keyId);

@@ -54,6 +54,7 @@ export class Call {
   #underWay = 0;
   #whenEnded: (() => void)[] | undefined;
   #patienceMs = 0;
+  #answerHeaders: Map<string, string> | undefined;
   /** Set before the body is read; the auth interceptor makes it the principal. */
   identity: Identity | undefined;
   /** Bytes of the request's body as it was decoded; undefined: not known. */
@@ -88,8 +89,6 @@ export class Call {
     flight: undefined,
     held: undefined,
   };
-  /** Headers to add to the answer, by lower-case name. */
-  readonly answerHeaders = new Map<string, string>();
   readonly record: CallRecord = newCallRecord();
   /**
    * Answers the caller now, while the call goes on without it: its leaving ends nothing any more. Undefined: the method
@@ -125,6 +124,17 @@ export class Call {
 
   get headers(): GatewayHeaders {
     return this.source.headers;
+  }
+
+  /** Headers to add to the answer, by lower-case name. */
+  get answerHeaders(): Map<string, string> {
+    this.#answerHeaders ??= new Map();
+    return this.#answerHeaders;
+  }
+
+  /** The same; undefined: there are none. */
+  get addedHeaders(): ReadonlyMap<string, string> | undefined {
+    return this.#answerHeaders;
   }
 
   /** Aborted when the client leaves or the call's time is up; the reason is a GatewayError. */

@@ -50,11 +50,19 @@ export function headText(
     if (NO_VALUE.test(value)) throw new TypeError(`the header ${name} cannot be sent`);
     head += `${name}: ${value}\r\n`;
   }
-  const connection =
-    keepAliveMs === undefined
-      ? 'Connection: close'
-      : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
-  return `${head}${last}Date: ${dateText()}\r\n${connection}\r\n`;
+  return `${head}${last}Date: ${dateText()}\r\n${connectionLines(keepAliveMs)}`;
+}
+
+let keptMs = 0;
+let keptLines = '';
+
+function connectionLines(keepAliveMs: number | undefined): string {
+  if (keepAliveMs === undefined) return 'Connection: close\r\n';
+  if (keptMs !== keepAliveMs) {
+    keptMs = keepAliveMs;
+    keptLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
+  }
+  return keptLines;
 }
 
 let dated = 0;

@@ -10,7 +10,7 @@ import { onHalfClosed, type WaitingAnswer } from '../half-closed.ts';
 import { SLICE_BYTES } from '../read-in-slices.ts';
 import type { JsonAnswer } from '../respond.ts';
 import { writeAnswer } from './answer.ts';
-import { type PlainHead, readPlain } from './head.ts';
+import { KnownHead, type PlainHead, readPlain } from './head.ts';
 import { PlainSink } from './sink.ts';
 
 /** One request while it is answered. */
@@ -81,6 +81,8 @@ export class PlainConnection {
   #ended = false;
   /** Where the answer is written, where it is a streamed one. */
   #sink: PlainSink | undefined;
+  /** Of a client with a valid key. */
+  #known: KnownHead | undefined;
   /** Of a client that has ended its side: what it waits for. */
   readonly #waiting = new Set<WaitingAnswer>();
 
@@ -153,9 +155,9 @@ export class PlainConnection {
   #take(given: Buffer): void {
     const partial = this.#partial;
     this.#partial = undefined;
-    clearTimeout(this.#patience);
+    if (partial !== undefined) clearTimeout(this.#patience);
     const bytes = partial === undefined ? given : Buffer.concat([partial, given]);
-    const head = readPlain(bytes);
+    const head = readPlain(bytes, this.#known);
     if (head === undefined) {
       this.#handOver(bytes);
       return;
@@ -188,6 +190,7 @@ export class PlainConnection {
     connection.running++;
     connection.lastAt = Date.now();
     if (!connection.proven) this.#deps.prove(connection);
+    this.#known ??= new KnownHead();
   }
 
   readonly #onAnswer = (answer: JsonAnswer | StreamedAnswer | undefined): void => {
@@ -196,7 +199,7 @@ export class PlainConnection {
       return;
     }
     const socket = this.#socket;
-    this.#waiting.clear();
+    if (this.#waiting.size > 0) this.#waiting.clear();
     if (this.#running !== undefined) this.#over();
     // It is closed, or about to be.
     if (!socket.writable) return;

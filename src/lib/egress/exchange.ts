@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { AbortLike } from '../abort.ts';
 import { fail } from '../errors.ts';
 import { inItsTurn, PIECES_OF_A_TURN } from '../incoming/pause-for-turn.ts';
+import { type LongWait, longWaits } from './long-waits.ts';
 import type { InboundHead, OutboundRequest } from './outbound.ts';
 import { proxyRefused } from './proxy.ts';
 import type { Route } from './route.ts';
@@ -13,6 +14,8 @@ import { isClosedEarly, upstreamError } from './upstream-errors.ts';
 import { wireHeaders } from './wire-headers.ts';
 
 const DEFAULT_SILENCE_MS = 300_000;
+/** Waits from here on may end a second late, and have no timer of their own. */
+const LONG_SILENCE_MS = 60_000;
 /** A reader that takes nothing for this long has stopped reading: its socket is closed. */
 const LONGEST_PAUSE_MS = 300_000;
 
@@ -46,13 +49,15 @@ export class Head implements InboundHead {
 }
 
 /** What `whole` and `stream` share. Subclasses say what a head, a piece, the end and a failure mean. */
-export abstract class Exchange implements Dispatcher.DispatchHandler {
+export abstract class Exchange implements Dispatcher.DispatchHandler, LongWait {
   protected controller: Dispatcher.DispatchController | undefined;
   protected readonly host: string;
   #route: Route;
   #request: OutboundRequest;
   #upload: Upload | undefined;
   #timer: NodeJS.Timeout | undefined;
+  seenAt = 0;
+  patienceMs = 0;
   #state = WAITING;
   #retried = false;
   #pausedAt = 0;
@@ -78,8 +83,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     signal.addEventListener('abort', this);
-    // One timer for an exchange, moved on by every sign of life. Undici's own are coarse (half a second and more).
-    this.#timer = setTimeout(onSilence, headTimeoutMs ?? DEFAULT_SILENCE_MS, this);
+    this.#watch(headTimeoutMs ?? DEFAULT_SILENCE_MS);
     if (typeof body === 'object' && !(body instanceof Uint8Array)) this.#upload = new Upload(body);
     this.#dispatch();
   }
@@ -106,7 +110,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
   protected resume(): void {
     this.#pausedAt = 0;
     if (this.#state !== IN_BODY) return;
-    this.#timer?.refresh();
+    this.#seen();
     this.controller?.resume();
   }
 
@@ -117,7 +121,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onBodySent(): void {
-    if (this.#upload !== undefined && this.#state !== OVER) this.#timer?.refresh();
+    if (this.#upload !== undefined && this.#state !== OVER) this.#seen();
   }
 
   onResponseStarted(): void {
@@ -132,7 +136,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     if (this.#state === OVER) return;
     // Informational answers (103) are a sign of life and no more.
     if (status < 200) {
-      this.#timer?.refresh();
+      this.#seen();
       return;
     }
     if (status === 407 && this.#route.forward !== '') {
@@ -143,17 +147,17 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     const headMs = this.#request.headTimeoutMs ?? DEFAULT_SILENCE_MS;
     const idleMs = this.#request.idleTimeoutMs ?? DEFAULT_SILENCE_MS;
     if (headMs === idleMs) {
-      this.#timer?.refresh();
+      this.#seen();
     } else {
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(onSilence, idleMs, this);
+      this.#unwatch();
+      this.#watch(idleMs);
     }
     this.onHead(status, fields, (controller.rawHeaders ?? []) as readonly Buffer[]);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
     if (this.#state === OVER) return;
-    this.#timer?.refresh();
+    this.#seen();
     this.onPiece(piece);
     if (++this.#pieces % PIECES_OF_A_TURN === 0) this.#pauseForTurn();
   }
@@ -182,11 +186,33 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     this.onFailure(failure ?? upstreamError(error, this.host, phase, this.#route.proves));
   }
 
-  /** The timer ran out: the upstream, or the reader, has been silent for too long. */
+  /** Undici's own timers are coarse (half a second and more). */
+  #watch(ms: number): void {
+    this.patienceMs = ms;
+    if (ms >= LONG_SILENCE_MS) longWaits.add(this);
+    else this.#timer = setTimeout(onSilence, ms, this);
+  }
+
+  /** A sign of life. */
+  #seen(): void {
+    if (this.#timer === undefined) this.seenAt = longWaits.now;
+    else this.#timer.refresh();
+  }
+
+  #unwatch(): void {
+    if (this.#timer === undefined) {
+      longWaits.delete(this);
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** The wait is over: the upstream, or the reader, has been silent for too long. */
   silence(): void {
     if (this.#pausedAt > 0) {
       const paused = performance.now() - this.#pausedAt;
-      if (paused < LONGEST_PAUSE_MS) this.#timer?.refresh();
+      if (paused < LONGEST_PAUSE_MS) this.#seen();
       else
         this.abort(
           fail('client_closed', `the answer of ${this.host} was not read for ${LONGEST_PAUSE_MS} ms`),
@@ -242,7 +268,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(): void {
     this.#state = OVER;
-    clearTimeout(this.#timer);
+    this.#unwatch();
     this.#request.signal.removeEventListener('abort', this);
     this.#upload?.stop();
   }

@@ -4,7 +4,7 @@ import http from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import test from 'ava';
 import fc from 'fast-check';
-import { type PlainHead, readPlain } from '../../../src/edge/plain/head.ts';
+import { KnownHead, type PlainHead, readPlain } from '../../../src/edge/plain/head.ts';
 
 /** What node:http made of a connection. */
 interface Read {
@@ -265,6 +265,49 @@ test('whatever is accepted, node:http reads as that one request', async (t) => {
     { numRuns: runs },
   );
   t.true(accepted > runs / 10 && accepted < (runs * 9) / 10, `${accepted} of ${runs}`);
+});
+
+test('a head is read as the first of its connection is, whatever came before on it', (t) => {
+  const runs = 2000;
+  let same = 0;
+  // One of a connection is often the one before, whole or with a slip.
+  const turns = fc.array(fc.record({ written: requests, isAgain: fc.boolean(), made: slips }), {
+    minLength: 2,
+    maxLength: 6,
+  });
+  fc.assert(
+    fc.property(turns, (given) => {
+      const known = new KnownHead();
+      let before: Written | undefined;
+      for (const { written, isAgain, made } of given) {
+        const one = isAgain && before !== undefined ? before : written;
+        before = one;
+        const bytes = bytesOf(one, made);
+        const [first, later] = [readPlain(bytes), readPlain(bytes, known)];
+        if (first !== undefined && isAgain) same++;
+        if (JSON.stringify(first && asRead(first)) !== JSON.stringify(later && asRead(later)))
+          throw new Error(`${JSON.stringify(bytes.toString('latin1'))}: ${JSON.stringify(later)}`);
+      }
+      if (known.fields.length > 24) throw new Error('more lines are kept than are told');
+    }),
+    { numRuns: runs },
+  );
+  t.true(same > runs / 10, `${same} of ${runs}`);
+});
+
+test('a line that is known elsewhere, or in part, is read anew', (t) => {
+  const known = new KnownHead();
+  const later = (...fields: string[]): object | undefined => {
+    const found = readPlain(Buffer.from(head(['host: x', 'content-length: 0', ...fields])), known);
+    return found?.headers;
+  };
+  const base = { host: 'x', 'content-length': '0' };
+  t.deepEqual(later('a: 1', 'b: 2'), { ...base, a: '1', b: '2' });
+  t.deepEqual(later('b: 2', 'a: 1'), { ...base, b: '2', a: '1' });
+  t.deepEqual(later('b: 22', 'a: 1'), { ...base, b: '22', a: '1' });
+  t.is(later('b: 22', 'b: 22'), undefined, 'a name twice');
+  t.is(later('b: 22', 'B: 22'), undefined);
+  t.deepEqual(later('b: 22'), { ...base, b: '22' });
 });
 
 const head = (fields: readonly string[], line = 'POST /v1/chat/completions HTTP/1.1'): string =>

@@ -1,5 +1,5 @@
 // Entries as a segment.
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { type EntryTuple, isRescued } from '../../log/entry-tuple.ts';
 import { latencyBucket } from '../../log/rollups.ts';
 import { Blobs } from './blobs.ts';
@@ -215,11 +215,23 @@ export class SegmentBuilder {
   }
 }
 
+/**
+ * Tables for texts of some 20 KiB: the usual ones are for megabytes, and to make them new for each chunk costs four times as
+ * much as to compress it.
+ */
+const COMPRESSION = {
+  params: {
+    [constants.ZSTD_c_compressionLevel]: 1,
+    [constants.ZSTD_c_windowLog]: 15,
+    [constants.ZSTD_c_hashLog]: 12,
+  },
+};
+
 function chunksOf(entries: readonly string[], blobs: Blobs): SegmentHead['chunks'] {
   const chunks: (readonly [number, number])[] = [];
   for (let at = 0; at < entries.length; at += CHUNK) {
     const text = entries.slice(at, at + CHUNK).join('\n');
-    chunks.push(blobs.add(zstdCompressSync(text)));
+    chunks.push(blobs.add(zstdCompressSync(text, COMPRESSION)));
   }
   return chunks;
 }
