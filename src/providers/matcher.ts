@@ -9,6 +9,8 @@ const ZERO = 48;
 const NINE = 57;
 /** Longer numbers are read as JSON. */
 const MOST_DIGITS = 15;
+/** Where holes are, while they are found: a list that grows for each run would be copied again and again. */
+const places: number[] = [];
 
 /** Some bytes that events have in common. */
 interface Needle {
@@ -39,27 +41,28 @@ export class Matcher {
     view: DataView,
     from: number,
   ): { readonly found: FoundEvents; readonly end: number } | undefined {
-    const [holes, needles, bounds] = [this.#holes, this.#needles, [] as number[]];
+    const [holes, needles] = [this.#holes, this.#needles];
     let end = from;
     let whole = 0;
     for (;;) {
       let at = end;
       if (!isAt(bytes, view, at, needles[0]!)) break;
       at += needles[0]!.length;
+      let count = whole;
       let i = 0;
       for (; i < holes.length; i++) {
         const close = endOf(holes[i]!, bytes, at);
         if (close === -1 || !isAt(bytes, view, close, needles[i + 1]!)) break;
-        bounds.push(at, close);
+        places[count++] = at;
+        places[count++] = close;
         at = close + needles[i + 1]!.length;
       }
       if (i < holes.length) break;
       end = at;
-      whole = bounds.length;
+      whole = count;
     }
     if (whole === 0) return undefined;
-    bounds.length = whole;
-    return { found: new FoundEvents(bytes, holes, bounds, from, end), end };
+    return { found: new FoundEvents(bytes, holes, places.slice(0, whole), from, end), end };
   }
 }
 

@@ -24,6 +24,10 @@ function typeOf(event: ResponseEvent): string {
   return known ?? event.type;
 }
 
+function isLife(event: ResponseEvent | Run<ResponseEvent>): event is ResponseEvent {
+  return !(event instanceof Run) && LIFE.test(typeOf(event));
+}
+
 /** @param previous the response that this one follows, where the gateway put that in its place */
 export function toldEvents(
   events: AsyncIterable<ResponseEvent>,
@@ -38,6 +42,8 @@ class ToldEvents extends BatchedIterator<ResponseEvent> {
   readonly #keeper: Keeper;
   readonly #previous: string | undefined;
   readonly #log = new Told();
+  /** Whether anything becomes of what events tell. */
+  readonly #keeps: boolean;
   #first: ResponseEvent | undefined;
   #last: ResponseEvent | Run<ResponseEvent> | undefined;
   #noted: Promise<void> | undefined;
@@ -52,6 +58,7 @@ class ToldEvents extends BatchedIterator<ResponseEvent> {
     this.#events = events;
     this.#keeper = keeper;
     this.#previous = previous;
+    this.#keeps = previous !== undefined || keeper.isAsked || keeper.isRemembered;
   }
 
   async more(): Promise<boolean> {
@@ -87,11 +94,13 @@ class ToldEvents extends BatchedIterator<ResponseEvent> {
     const event = this.#events.take();
     if (event === undefined) return undefined;
     this.#last = event;
-    if (!(event instanceof Run) && LIFE.test(typeOf(event))) this.#life = event;
-    else {
-      this.#log.push(event);
-      this.#ready = event;
+    if (this.#keeps && isLife(event)) {
+      this.#life = event;
+      return event;
     }
+    if (this.#first === undefined && isLife(event)) this.#first = event;
+    this.#log.push(event);
+    this.#ready = event;
     return event;
   }
 
@@ -99,8 +108,6 @@ class ToldEvents extends BatchedIterator<ResponseEvent> {
     const [type, keeper, previous] = [typeOf(event), this.#keeper, this.#previous];
     this.#life = undefined;
     this.#first ??= event;
-    this.#ready = event;
-    if (previous === undefined && !keeper.isAsked && !keeper.isRemembered) return;
     const json = jsonOf(codec, ResponseEventSchema, event);
     const response = objectOf(json.response);
     const told =

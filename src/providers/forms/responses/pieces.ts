@@ -92,9 +92,12 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    const response = this.#writer.snapshot(this.#model);
-    this.#tell('response.created', { response: { ...response, output: [] } });
-    this.#tell('response.in_progress', { response: { ...response, output: [] } });
+    // Nothing is in its output yet.
+    const response = JSON.stringify(this.#writer.snapshot(this.#model));
+    for (const type of ['response.created', 'response.in_progress']) {
+      const text = `{"type":"${type}","sequence_number":${this.#number++},"response":${response}}`;
+      this.#events.push(messageOf(this.#json, text, { type, delta: undefined }));
+    }
   }
 
   #tell(type: string, members: JsonObject): void {
@@ -112,10 +115,18 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
 
 /** An event as a message with its JSON, and at hand what the books read of every event. */
 export function eventMessage(json: MessageJson, event: JsonObject): ResponseEvent {
-  // The text is written now: what an event tells of goes on to change.
-  const text = JSON.stringify(event);
-  const read = (): ResponseEvent => json.decode(ResponseEventSchema, JSON.parse(text));
   const { type, delta } = event;
   const isPlain = typeof type === 'string' && (delta === undefined || typeof delta === 'string');
-  return attachRawJson(lazyMessage(ResponseEventSchema, read, isPlain ? { type, delta } : undefined), text);
+  // The text is written now: what an event tells of goes on to change.
+  return messageOf(json, JSON.stringify(event), isPlain ? { type, delta } : undefined);
+}
+
+/** @param known what is at hand of it */
+function messageOf(
+  json: MessageJson,
+  text: string,
+  known: { readonly type: string; readonly delta: string | undefined } | undefined,
+): ResponseEvent {
+  const read = (): ResponseEvent => json.decode(ResponseEventSchema, JSON.parse(text));
+  return attachRawJson(lazyMessage(ResponseEventSchema, read, known), text);
 }
