@@ -109,6 +109,8 @@ export type WriterCall =
   | { readonly kind: 'readKeys' }
   /** Answers `LogBegin`. */
   | { readonly kind: 'tail' }
+  /** Answers whether the log has anything of a day before. `now`: Unix milliseconds. */
+  | { readonly kind: 'earlierDays'; readonly now: number }
   | { readonly kind: 'segments'; readonly change: SegmentChange }
   /** `onlyMissing`: what is there by its id stays as it is. */
   | { readonly kind: 'feedback'; readonly rows: readonly FeedbackRow[]; readonly onlyMissing: boolean }

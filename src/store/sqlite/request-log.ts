@@ -64,7 +64,7 @@ export function openLog(
   const aggregates = reader(setup, reading);
   const sums = { ...rollupStore(aggregates, bounds), ...facetStore(aggregates, bounds) };
   const feedback = feedbackStore(writer, documents, aggregates);
-  const { makeRollups, remakeRollups, ...kept } = compactionStore(pages, keeping, compactor);
+  const { makeRollups, remakeRollups, ...kept } = compactionStore(writer, pages, keeping, compactor);
   return {
     makeRollups,
     store: { ...kept, ...entries, ...sums, ...feedback },

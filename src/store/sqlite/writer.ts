@@ -5,6 +5,7 @@ import type { Collection } from '../collection.ts';
 import { createCollection } from './document-schema.ts';
 import { documentWriter } from './document-writes.ts';
 import { createKeptTable, keptWriter } from './kept-values.ts';
+import { hasEarlierDays } from './log/earlier-days.ts';
 import { createFeedbackTable, feedbackWriter } from './log/feedback-writes.ts';
 import { hasLegacy, prepareLegacy } from './log/legacy.ts';
 import { createLogTables } from './log/manifest.ts';
@@ -38,7 +39,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   const release = database.prepare('RELEASE part');
   const writeDocument = documentWriter(database, setup.collections);
   const maintenance = maintenanceWriter(database, setup.collections);
-  const log = tailWriter(statementCache(database), setup.folder);
+  const statements = statementCache(database);
+  const log = tailWriter(statements, setup.folder);
   const feedback = feedbackWriter(database);
   const kept = keptWriter(statementCache(database));
 
@@ -77,6 +79,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
         return log.readKeys();
       case 'tail':
         return { entries: log.size(), legacy: hasLegacy(database) };
+      case 'earlierDays':
+        return hasEarlierDays(statements, setup.folder, call.now);
       case 'segments':
         return apart(() => log.change(call.change));
       case 'feedback':
@@ -162,7 +166,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
 /** What leaves a power loss whole, if perhaps older: a segment is synced before it is listed. */
 function isLogCall(call: WriterCall): boolean {
   if (call.kind === 'segments') return call.change.remove.length === 0;
-  return ['append', 'readKeys', 'tail', 'keep'].includes(call.kind);
+  return ['append', 'readKeys', 'tail', 'earlierDays', 'keep'].includes(call.kind);
 }
 
 function createTables(database: DatabaseSync, setup: WorkerSetup): void {

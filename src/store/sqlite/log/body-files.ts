@@ -1,10 +1,11 @@
 // Bodies, in a database file for each bucket: those of a batch are compressed together, and found by time and id.
-import { closeSync, existsSync, openSync, readdirSync, unlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { BodiesRecord } from '../../log-store.ts';
-import { type Bucket, bucketName, dayOf, isOver, UNLIMITED } from './buckets.ts';
+import { bodyFile, bodyFiles, bucketOfFile } from './body-names.ts';
+import { dayOf, isOver, UNLIMITED } from './buckets.ts';
 import type { LogDamage } from './damage.ts';
 import { TextHash } from './hash.ts';
 
@@ -20,7 +21,6 @@ export type BodyKey = readonly [
 const OPEN = 4;
 /** Characters that are compressed together: reading one body decompresses all of them. */
 const FRAME = 512 * 1024;
-const FILE = /^bodies-.*\.db$/;
 
 /** The places' hashes need no seed of their own: the text decides. */
 const hash = new TextHash(0x51);
@@ -225,24 +225,4 @@ export function unpackedBodies(bytes: Uint8Array): string[] {
 /** Under which number the bodies of a request are found, beside their time. */
 export function bodyKey(org: string, id: string): number {
   return hash.number(`${org.length} ${org}${id}`);
-}
-
-function bodyFile(bucket: Bucket): string {
-  return `bodies-${bucketName(bucket)}.db`;
-}
-
-export function bodyFiles(folder: string): string[] {
-  return readdirSync(folder).filter((name) => FILE.test(name));
-}
-
-/** The names of the files by the day of their bodies. */
-export function bodyFileDays(folder: string): ReadonlyMap<number, readonly string[]> {
-  return Map.groupBy(bodyFiles(folder), (name) => bucketOfFile(name).day);
-}
-
-/** The bucket that a file is named after. */
-function bucketOfFile(name: string): Bucket {
-  const [, date = '', keep] = /^bodies-(.*?)(?:\.(-?\d+)d)?\.db$/.exec(name) ?? [];
-  const day = date.startsWith('day') ? Number(date.slice(3)) : dayOf(Date.parse(date));
-  return { day, keep: keep === undefined ? UNLIMITED : Number(keep) };
 }

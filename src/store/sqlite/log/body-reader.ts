@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { BodiesRecord } from '../../log-store.ts';
-import { bodyFileDays, bodyKey, isBodyDamage, unpackedBodies } from './body-files.ts';
+import { bodyKey, isBodyDamage, unpackedBodies } from './body-files.ts';
+import { bodyFileDays } from './body-names.ts';
 import { dayOf } from './buckets.ts';
 import type { LogDamage } from './damage.ts';
 

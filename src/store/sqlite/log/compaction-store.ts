@@ -1,6 +1,7 @@
 // The port's parts that change what is kept: corrections, retention, bodies.
 import { setImmediate } from 'node:timers/promises';
 import type { BodiesRecord, LogStore } from '../../log-store.ts';
+import type { WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import type { BodyKey } from './body-files.ts';
 import { type Bucket, bucketName, dayOf } from './buckets.ts';
@@ -24,6 +25,7 @@ export interface CompactionStore extends Pick<LogStore, 'reprice' | 'expire' | '
 }
 
 export function compactionStore(
+  writer: WorkerClient<WriterCall>,
   reader: WorkerClient<LogReaderCall>,
   keeping: WorkerClient<LogCompactorCall>,
   compactor: LogCompactor,
@@ -64,6 +66,8 @@ export function compactionStore(
 
     expire: (retention, now) =>
       compactor.alone(async () => {
+        // The compactor is a thread that starts for it: a gateway whose log began today has no use for one.
+        if (!(await writer.call<boolean>({ kind: 'earlierDays', now }, 0, LONG_MS))) return [];
         let due = await ask<Due>({ kind: 'due', retention, now });
         if (due.tail) {
           while (await compactor.seal(true));
@@ -91,13 +95,17 @@ export function compactionStore(
       await keeping.call({ kind: 'bodies', keys, lines }, length);
     },
 
-    bodies: async (scope, id, time) => {
-      const { org, workspace } = scopeOf(scope);
-      const line = await reader.call<string | null>({ kind: 'body', org, id, time });
-      if (line === null) return undefined;
-      const found = JSON.parse(line) as BodiesRecord;
-      return workspace === null || found.workspaceId === workspace ? found : undefined;
-    },
+    bodies: readBodies(reader),
+  };
+}
+
+function readBodies(reader: WorkerClient<LogReaderCall>): LogStore['bodies'] {
+  return async (scope, id, time) => {
+    const { org, workspace } = scopeOf(scope);
+    const line = await reader.call<string | null>({ kind: 'body', org, id, time });
+    if (line === null) return undefined;
+    const found = JSON.parse(line) as BodiesRecord;
+    return workspace === null || found.workspaceId === workspace ? found : undefined;
   };
 }
 

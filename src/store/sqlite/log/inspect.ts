@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { quickCheck } from '../../data-folder/quick-check.ts';
 import { tablesOf } from '../../data-folder/registry.ts';
 import { statementCache } from '../statement-cache.ts';
-import { bodyFiles } from './body-files.ts';
+import { bodyFiles } from './body-names.ts';
 import { DamagedSegment, type LogDamage } from './damage.ts';
 import { readSegments, type SegmentRow } from './manifest.ts';
 import { SegmentFiles } from './segment-files.ts';
