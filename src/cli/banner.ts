@@ -23,7 +23,8 @@ export function bannerOf(options: BannerOptions): string {
   const more = processes > 1 ? `, ${processes} processes` : '';
   const found = PROVIDER_VARIABLES.filter((name) => (variables[name] ?? '') !== '');
   return [
-    `Sluice listens on ${url} (REST under /v1, gRPC, docs under /docs, console under /console${more})`,
+    `Sluice listens on ${url} (REST under /v1, gRPC and Connect${more})`,
+    `Console: ${url}/console   Guides and reference: ${url}/docs`,
     ...(admin ? [`Admin API key, shown until it is used once:     ${admin.secret}`] : []),
     ...(workspace ? [`Workspace API key, shown until it is used once: ${workspace.secret}`] : []),
     'The admin key is for the control plane (providers, keys, budgets), the workspace key for model calls.',

@@ -19,6 +19,8 @@ test('new keys are shown with their purpose and a call that uses one', (t) => {
     givenBy: [],
     variables: { OPENAI_API_KEY: 'sk-very-secret', GROQ_API_KEY: '', HOME: '/root' },
   });
+  t.regex(text, /^Console: http:\/\/127\.0\.0\.1:8787\/console /m);
+  t.regex(text, /http:\/\/127\.0\.0\.1:8787\/docs$/m);
   t.regex(text, /^Admin API key, shown until it is used once: +slk_admin$/m);
   t.regex(text, /^Workspace API key, shown until it is used once: +slk_workspace$/m);
   t.regex(text, /^Credentials of providers in the environment: OPENAI_API_KEY$/m);
