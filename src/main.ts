@@ -4,6 +4,7 @@
 import { enableCompileCache } from 'node:module';
 import { useCodeCache } from './lib/code-cache.ts';
 import { compileCacheFolder } from './lib/compile-cache.ts';
+import { SAVING_AT_START } from './lib/idle-memory.ts';
 import { withLeanMalloc } from './lib/lean-malloc.ts';
 import { warmWorker } from './lib/warm-workers.ts';
 
@@ -12,9 +13,9 @@ import { warmWorker } from './lib/warm-workers.ts';
  * so for places in the code whose objects lived long while it started, and their garbage there keeps that of later calls
  * (measured: a quarter of the CPU of streamed responses).
  */
-const YOUNG = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring'];
+const MEMORY = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring', ...SAVING_AT_START];
 
-if (process.argv[2] === 'start') withLeanMalloc(process.env, YOUNG);
+if (process.argv[2] === 'start') withLeanMalloc(process.env, MEMORY);
 
 const folder = process.env.NODE_COMPILE_CACHE ?? compileCacheFolder(process.env);
 if (folder !== undefined) {

@@ -28,7 +28,15 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       input: { main: join(root, 'src/main.ts') },
       platform: 'node',
       resolve: { alias: modulesOf(root) },
-      plugins: [slim, fewTypes, lazyDescriptors(root), builtins, relocate(root, scratch), asciiOnly],
+      plugins: [
+        slim,
+        fewTypes,
+        plainBodies,
+        lazyDescriptors(root),
+        builtins,
+        relocate(root, scratch),
+        asciiOnly,
+      ],
       onLog: (level, { code, message }, report) => {
         // depd, of Koa, makes a wrapper by it; packages load late what others of them load at once.
         if (code === 'EVAL' || code === 'INEFFECTIVE_DYNAMIC_IMPORT') return;
@@ -43,7 +51,8 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       strict: true,
       chunkFileNames: '[name]-[hash].js',
       comments: { legal: false },
-      minify: { mangle: false, compress: false, codegen: true },
+      // The engine holds the text of all that is loaded. Names of functions and classes stay: traces and errors show them.
+      minify: { mangle: { toplevel: true, keepNames: true }, compress: false, codegen: true },
     });
     await bundle.close();
     // The validator of OpenAPI documents reads them next to itself.
@@ -97,6 +106,21 @@ const fewTypes: Plugin = {
       const all = Object.entries(JSON.parse(readFileSync(id, 'utf8')) as object);
       const code = JSON.stringify(Object.fromEntries(all.filter(([type]) => TYPES.test(type))));
       return { code, moduleType: 'json' };
+    },
+  },
+};
+
+/** What Koa asks of each body: the globals that it names load the library of `fetch`, two megabytes, for the first answer. */
+const FETCH_BODY = /\b\w+ instanceof (?:Response|ReadableStream|Blob)\b/g;
+
+/** No answer of the gateway has a body of `fetch`. */
+const plainBodies: Plugin = {
+  name: 'plain-bodies',
+  transform: {
+    filter: { id: /[\\/]koa[\\/]lib[\\/](?:application|response)\.js$/ },
+    handler(code, id) {
+      const plain = code.replaceAll(FETCH_BODY, 'false');
+      return plain === code ? this.error(`${id}: asks no body whether it is one of fetch`) : plain;
     },
   },
 };

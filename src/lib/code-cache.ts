@@ -1,12 +1,12 @@
 // What the engine compiled of the build's files, with the functions that a start ran: Node.js' own cache is written when a
 // file is compiled, before any of its functions is, and each start would compile some thousand of them again.
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import Module from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cachedDataVersionTag, deserialize, serialize } from 'node:v8';
+import { cachedDataVersionTag } from 'node:v8';
 import { constants, Script } from 'node:vm';
-import { crc32 } from 'node:zlib';
+import { BUILD_LENGTH, type Code, type Kept, readCode, release, writeCode } from './kept-code.ts';
 
 type Compile = (this: NodeJS.Module, content: string, filename: string, format?: string) => unknown;
 type Run = (
@@ -17,15 +17,11 @@ type Run = (
   dir: string,
 ) => void;
 
-/** Code by the names of files. */
-type Kept = Map<string, Buffer>;
-
 /** In the parameters of Node.js' own wrapper. */
 const BEFORE = '(function (exports, require, module, __filename, __dirname) {';
 const AFTER = '\n})';
 
-/** Of a build's fingerprint: two builds are told apart by it. */
-const BUILD_LENGTH = 16;
+const SOURCE = 'node:module_source';
 
 const loaded = new Map<string, Script>();
 let kept: Kept = new Map();
@@ -65,8 +61,15 @@ export function useCodeCache(caches: string): void {
       filename,
       dirname(filename),
     );
+    forgetSource(this);
     return undefined;
   };
+}
+
+/** Node.js keeps the text of a module that `import()` loaded once more, to compile what is compiled here. */
+function forgetSource(module: object): void {
+  const symbol = Object.getOwnPropertySymbols(module).find(({ description }) => description === SOURCE);
+  if (symbol !== undefined) Reflect.set(module, symbol, undefined);
 }
 
 function scriptOf(content: string, filename: string, cachedData: Buffer | undefined): Script {
@@ -91,17 +94,14 @@ export async function keepCode(): Promise<void> {
   // What was not loaded so far is compiled when it is: its code would stay in memory.
   const rest = kept;
   kept = new Map();
-  if (place === undefined || isWhole) {
-    // Some megabytes, which would stay until the next large collection: a gateway at rest has none.
-    if (bytes.length > 0 && bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0);
-    return;
+  // The engine refuses code that it made with other options than those of the start.
+  if (place?.endsWith(`${versionOf()}.code`) && !isWhole) {
+    const code = new Map<string, () => Code>([...rest].map(([name, data]) => [name, () => data]));
+    for (const [name, script] of scripts) code.set(name, () => script.createCachedData());
+    await writeCode(place, code);
   }
-  const code = new Map(rest);
-  for (const [name, script] of scripts) {
-    code.set(name, script.createCachedData());
-    await new Promise(setImmediate);
-  }
-  writeKept(place, code);
+  // Some megabytes, which would stay until the next large collection: a gateway at rest has none.
+  release(bytes);
 }
 
 /** Which build it is; undefined: the sources run. */
@@ -124,28 +124,8 @@ function versionOf(): string {
 function readKept(file: string): Kept {
   try {
     bytes = readFileSync(file);
-    const body = bytes.subarray(4);
-    if (bytes.readUInt32LE(0) !== crc32(body)) return new Map();
-    return new Map(Object.entries(deserialize(body) as Record<string, Buffer>));
+    return readCode(bytes);
   } catch {
     return new Map();
-  }
-}
-
-function writeKept(file: string, code: Kept): void {
-  const body = serialize(Object.fromEntries(code));
-  const head = Buffer.alloc(4);
-  head.writeUInt32LE(crc32(body));
-  const scratch = `${file}.${process.pid}`;
-  try {
-    writeFileSync(scratch, Buffer.concat([head, body]), { mode: 0o600 });
-    renameSync(scratch, file);
-    const [folder, own] = [dirname(file), basename(file)];
-    // Of earlier builds.
-    for (const name of readdirSync(folder))
-      if (name.endsWith('.code') && name.slice(0, BUILD_LENGTH) !== own.slice(0, BUILD_LENGTH))
-        rmSync(join(folder, name), { force: true });
-  } catch {
-    // The next start tries again.
   }
 }

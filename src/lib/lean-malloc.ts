@@ -12,7 +12,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 /**
  * Starts this program again in this process with the settings above, which only the environment can give, and with the
- * given options of the engine for its young generation. Does nothing
+ * given options of the engine for its memory. Does nothing
  * where one of them is there already, on other systems than Linux, and in a process that another one talks to.
  */
 export function withLeanMalloc(env: NodeJS.ProcessEnv, engine: readonly string[] = []): void {
