@@ -16,9 +16,10 @@ test('texts that are too long are refused, long ones that may be are not, and ne
   t.true(refused.kind === 'invalid' && refused.violations.some(({ ruleId }) => ruleId === 'string.max_len'));
   t.is(prompt.name.length, LONG.length);
   const desc = ChatService.method.createChatCompletion.input;
-  const chat = create(desc, { model: LONG, messages: [{ role: 'user' }] });
+  const chat = create(desc, { model: 'm', user: LONG, messages: [{ role: 'user' }] });
   t.is(validator.validate(desc, chat).kind, 'valid');
-  t.is(validator.validate(desc, create(desc, { model: LONG })).kind, 'invalid');
+  t.is(chat.user, LONG);
+  t.is(validator.validate(desc, create(desc, { model: 'm', user: LONG })).kind, 'invalid');
 });
 
 test('the beginning of a long text is enough to judge it by any rule of the contract', async (t) => {
