@@ -13,8 +13,8 @@ import { bannerOf } from './banner.ts';
 import { prettyLog } from './pretty-log.ts';
 import type { Options } from './remote-options.ts';
 
-/** Resident bytes of this process that are given back when it is idle; under steady load it has 200 to 400 MB. */
-const MUCH_MEMORY = 448 * 2 ** 20;
+/** Resident bytes of this process from which on memory is given back after a minute without load. */
+const MUCH_MEMORY = 192 * 2 ** 20;
 
 /** After the start: what the first calls run is kept with it. */
 const KEEP_CODE_MS = 4000;

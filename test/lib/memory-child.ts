@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { giveMemoryBackWhenIdle } from '../../src/lib/idle-memory.ts';
 
 const MB = 2 ** 20;
-if (process.argv[2] !== 'without') giveMemoryBackWhenIdle(100 * 2 ** 20);
+if (process.argv[2] !== 'without') giveMemoryBackWhenIdle(100 * 2 ** 20, 2);
 let kept: string[][] = [];
 for (let i = 0; i < 40; i++) {
   kept.push(Array.from({ length: 500 }, (_, n) => `${i} ${n} `.repeat(1500).split('').reverse().join('')));

@@ -14,6 +14,7 @@ import type { WorkerEnd } from './protocol.ts';
 const FLAGS = ['--single-threaded', '--max-semi-space-size=8'];
 /** Resident bytes of a reader that are given back when it is idle; a fresh one has about 60 MB. */
 const MUCH_MEMORY = 128 * 2 ** 20;
+const IDLE_SECONDS = 2;
 
 /** What a `Worker` is to its client, of a process: 'message', 'error' and 'exit'. */
 export class ReaderProcess extends EventEmitter {
@@ -68,7 +69,7 @@ export function onlyProcess(begin: (setup: unknown, end: WorkerEnd) => void): vo
   // A signal to all processes of a terminal or a service is for the gateway's main process, which ends this one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   process.on('disconnect', () => process.exit(0));
-  giveMemoryBackWhenIdle(MUCH_MEMORY);
+  giveMemoryBackWhenIdle(MUCH_MEMORY, IDLE_SECONDS);
   const post = (message: unknown): void => void process.send?.(message, undefined, undefined, () => {});
   process.once('message', (setup) => {
     begin(setup, {
