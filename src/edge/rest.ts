@@ -18,6 +18,7 @@ import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import type { Pace } from '../lib/incoming/pace.ts';
 import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
+import { jsonInSlices } from '../lib/json-in-slices.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { bodyLimitOf } from '../rest/body-limit.ts';
@@ -207,12 +208,18 @@ async function operation(
       return;
     }
     const answer = await deps.transport.unary(call, input);
-    const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
+    const json = rawJsonOf(answer) ?? writtenJson(route.plane, codec.encode(method.output, answer));
     const { form } = annotationsOf(method);
-    respondJson(res, call.record.status ?? 200, json, namedIn(form, call, answerHeaders(call)));
+    const written = json instanceof Promise ? await json : json;
+    respondJson(res, call.record.status ?? 200, written, namedIn(form, call, answerHeaders(call)));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
+}
+
+/** Lists of the control plane may be long: they are written in slices of the event loop. */
+function writtenJson(plane: Plane, value: unknown): string | Promise<string | Uint8Array> {
+  return plane === Plane.CONTROL ? jsonInSlices(value) : JSON.stringify(value);
 }
 
 /** An operation that takes a form: its messages are read while they come. */

@@ -4,8 +4,8 @@
 // A secret that cannot be opened (a key that is gone, a value that was changed or moved) takes nothing else down:
 // its document is read and listed as ever, looking at the secret itself throws an error that names the key, and
 // `onUnreadable` hears of each. An update that brings a new value repairs it.
-import { setImmediate } from 'node:timers/promises';
 import type { TenantScope } from '../call/scope.ts';
+import { mapInSlices } from '../lib/time-slices.ts';
 import type { Collection } from './collection.ts';
 import { bodyText } from './document-checks.ts';
 import type { Document, DocumentStore, WriteOperation } from './documents.ts';
@@ -17,9 +17,6 @@ export interface Encryption {
   /** Told at every read of a secret that cannot be opened. */
   readonly onUnreadable: (secret: UnreadableSecret) => void;
 }
-
-/** Documents opened between two turns of the event loop. */
-const SLICE = 64;
 
 /** The limit of a body holds twice: for what the caller gives, and for what is stored, which is a third longer. */
 export function encryptedDocuments(documents: DocumentStore, encryption: Encryption): DocumentStore {
@@ -62,18 +59,15 @@ export function encryptedDocuments(documents: DocumentStore, encryption: Encrypt
     if (operations.every(({ collection }) => collection.secret.length === 0)) {
       return documents.commit(scope, operations);
     }
-    const writes: { operation: WriteOperation; body?: object }[] = [];
-    for (const operation of operations) writes.push(await sealed(scope, operation));
+    const writes = await mapInSlices(operations, (operation) => sealed(scope, operation));
     const written = await documents.commit(
       scope,
       writes.map(({ operation }) => operation),
     );
-    return Promise.all(
-      written.map((document, index) => {
-        const { operation, body } = writes[index] as (typeof writes)[number];
-        return body === undefined ? opened(operation.collection, document) : { ...document, body };
-      }),
-    );
+    return mapInSlices(written, (document, index) => {
+      const { operation, body } = writes[index] as (typeof writes)[number];
+      return body === undefined ? opened(operation.collection, document) : { ...document, body };
+    });
   }
 
   return {
@@ -87,12 +81,10 @@ export function encryptedDocuments(documents: DocumentStore, encryption: Encrypt
     page: async (scope, collection, query) => {
       const page = await documents.page(scope, collection, query);
       if (collection.secret.length === 0) return page;
-      const all: (typeof page.documents)[number][] = [];
-      for (const document of page.documents) {
-        if (all.length % SLICE === SLICE - 1) await setImmediate();
-        all.push(await opened(collection, document));
-      }
-      return { ...page, documents: all };
+      return {
+        ...page,
+        documents: await mapInSlices(page.documents, (document) => opened(collection, document)),
+      };
     },
 
     findByUnique: async (collection, field, value) => {

@@ -1,5 +1,6 @@
 // Lists without an end of their own, read page by page.
 import type { TenantScope } from '../call/scope.ts';
+import { TimeSlices } from '../lib/time-slices.ts';
 import type { Collection } from './collection.ts';
 import type { Document, DocumentStore, PageQuery } from './documents.ts';
 
@@ -10,7 +11,7 @@ const PAGE = 500;
 
 /**
  * All documents that a query finds, in its order. A page is read when the one before has been taken, so a caller that has
- * enough may stop.
+ * enough may stop. Gives way to other work in between.
  * @throws GatewayError as `DocumentStore.page`
  */
 export async function* everyDocument<B extends object>(
@@ -19,6 +20,7 @@ export async function* everyDocument<B extends object>(
   collection: Collection<B>,
   query: ListQuery = {},
 ): AsyncGenerator<Document<B>, void> {
+  const slices = new TimeSlices();
   let cursor: string | undefined;
   do {
     const page = await documents.page(scope, collection, {
@@ -26,7 +28,11 @@ export async function* everyDocument<B extends object>(
       ...query,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    yield* page.documents;
+    for (const document of page.documents) {
+      const next = slices.next();
+      if (next !== undefined) await next;
+      yield document;
+    }
     cursor = page.nextCursor;
   } while (cursor !== undefined);
 }

@@ -92,6 +92,47 @@ export function encryptionContract(
     return error;
   }
 
+  test('a page of secrets that take long to open gives way between them', async (t) => {
+    const { plain, documents } = await over();
+    const scope = freshScope();
+    const ids = Array.from({ length: 12 }, (_, i) => `slow${i}-${scope.organisationId}`);
+    const made = ids.map((id) =>
+      insertOperation(vaults, { id, createdAt: 1, body: { name: id, credentials: MARK } }),
+    );
+    await documents.commit(scope, made);
+    const slow: DataKeys = {
+      ...keys,
+      find: async (id) => {
+        const until = performance.now() + 6;
+        while (performance.now() < until);
+        return keys.find(id);
+      },
+    };
+    let turns = 0;
+    let ended = false;
+    const count = (): void => {
+      turns++;
+      if (!ended) setImmediate(count);
+    };
+    // Only what happens after the store's answer is counted.
+    const paged: DocumentStore = {
+      ...plain,
+      page: async (...query) => {
+        const page = await plain.page(...query);
+        setImmediate(count);
+        return page;
+      },
+    };
+    const heldUp = encryptedDocuments(paged, { keys: slow, onUnreadable: () => undefined });
+    const page = await heldUp.page(scope, vaults, { pageSize: 100 });
+    ended = true;
+    t.deepEqual(
+      page.documents.map(({ body }) => body.credentials),
+      ids.map(() => MARK),
+    );
+    t.true(turns >= 11, `${turns} turns`);
+  });
+
   test('any JSON comes back as it went in, and nothing of it is stored in the clear', async (t) => {
     const { documents, raw } = await over();
     const scope = freshScope();

@@ -26,6 +26,7 @@ import type { TenantScope } from '../../call/scope.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type ConfigBody, configs, configVersions } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import {
   type Condition,
   type Document,
@@ -154,7 +155,7 @@ function configReads({ documents, directory, stored, find, ...deps }: ConfigsRoo
         ...newestFirst(request),
         filter: [{ field: 'configId', op: 'eq', value: config.id }],
       });
-      const data = page.documents.map((version) => configVersionRecord(config, version));
+      const data = await mapInSlices(page.documents, (version) => configVersionRecord(config, version));
       return create(ConfigListSchema, { ...listHead(page), data });
     },
 

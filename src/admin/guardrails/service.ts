@@ -22,6 +22,7 @@ import type { Principal } from '../../call/principal.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type GuardrailBody, guardrails, guardrailVersions } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import {
   type Condition,
   type Document,
@@ -168,7 +169,7 @@ function guardrailReads({ documents, directory, stored, own }: GuardrailsRoom) {
         ...newestFirst(request),
         filter: [{ field: 'guardrailId', op: 'eq', value: guardrail.id }],
       });
-      const data = page.documents.map((version) => guardrailVersionRecord(guardrail, version));
+      const data = await mapInSlices(page.documents, (version) => guardrailVersionRecord(guardrail, version));
       return create(GuardrailListSchema, { ...listHead(page), data });
     },
   };

@@ -25,6 +25,7 @@ import {
 import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { invalidField } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import {
   type PartialBody,
   type PartialVersionBody,
@@ -154,7 +155,7 @@ function partialReads(versioned: Versioned) {
     ): Promise<PromptPartialVersionList> {
       const partial = await versioned.find(call, request.partialId, request.workspaceId);
       const page = await versioned.versionPage(partial, request);
-      const data = page.documents.map((version) => partialVersionRecord(partial, version));
+      const data = await mapInSlices(page.documents, (version) => partialVersionRecord(partial, version));
       return create(PromptPartialVersionListSchema, { ...listHead(page), data });
     },
   };

@@ -35,6 +35,7 @@ import {
 } from '../../../gen/gateway/admin/v2/prompts_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import {
   type PromptBody,
   type PromptVersionBody,
@@ -198,7 +199,9 @@ function promptReads({ replica, versioned, find, versionNamed }: PromptsRoom) {
     async listPromptVersions(request: ListPromptVersionsRequest, call: Call): Promise<PromptVersionList> {
       const prompt = await find(call, request);
       const page = await versioned.versionPage(prompt, request);
-      const data = page.documents.map((version) => promptVersionRecord(prompt, version, replica));
+      const data = await mapInSlices(page.documents, (version) =>
+        promptVersionRecord(prompt, version, replica),
+      );
       return create(PromptVersionListSchema, { ...listHead(page), data });
     },
 
