@@ -170,6 +170,48 @@ test.serial('a mandatory guardrail looks at every known form', async (t) => {
   }
 });
 
+const PLACES: readonly (readonly [path: string, body: (text: string) => Json])[] = [
+  ...['/messages', '/proxy/messages'].map(
+    (path) =>
+      [
+        path,
+        (text: string): Json => ({
+          model: 'gpt-ok',
+          max_tokens: 9,
+          messages: [
+            {
+              role: 'user',
+              content: [
+                { type: 'search_result', source: 'x', title: 't', content: [{ type: 'text', text }] },
+                { type: 'text', text: 'hi' },
+              ],
+            },
+          ],
+        }),
+      ] as const,
+  ),
+  ...['/responses', '/proxy/responses'].map(
+    (path) =>
+      [
+        path,
+        (text: string): Json => ({
+          model: 'gpt-ok',
+          input: [{ type: 'shell_call_output', call_id: 'c', output: [{ stdout: text, stderr: '' }] }],
+        }),
+      ] as const,
+  ),
+  ['/proxy/rerank', (text) => ({ model: 'gpt-ok', query: 'q', documents: [{ title: text }] })],
+  ['/proxy/embeddings', (text) => ({ model: 'gpt-ok', input: 'x', messages: [user(text)] })],
+];
+
+test.serial('what tools and searches found is looked at, wherever it stands', async (t) => {
+  for (const [path, body] of PLACES) {
+    const { status, sent } = await send(path, { key: 'asked', body: body('a forbidden word') });
+    t.is(status, 446, path);
+    t.is(sent.length, 0, path);
+  }
+});
+
 const multipart = '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nforbidden\r\n--b--\r\n';
 const said = { model: 'gpt-ok', messages: [user('forbidden')] };
 const UNREAD: readonly (readonly [name: string, path: string, given: Sent])[] = [

@@ -48,6 +48,8 @@ function readContent(slots: Slots, content: unknown, path: JsonPath, role: strin
         break;
       case 'document': {
         const source = objectAt(block, 'source');
+        slots.text([...at, 'title'], block.title, draft);
+        slots.text([...at, 'context'], block.context, draft);
         if (source.type === 'text') slots.text([...at, 'source', 'data'], source.data, draft);
         else if (source.type === 'content')
           readContent(slots, source.content, [...at, 'source', 'content'], role, unit);
@@ -58,7 +60,11 @@ function readContent(slots: Slots, content: unknown, path: JsonPath, role: strin
         readContent(slots, block.content, [...at, 'content'], 'tool', unit);
         break;
       default:
-        slots.text([...at, 'text'], block.text, draft);
+        // Search results, results of tools that Anthropic runs, and blocks that are not known here.
+        for (const name of ['text', 'title', 'stdout', 'stderr'])
+          slots.text([...at, name], block[name], draft);
+        readContent(slots, block.content, [...at, 'content'], role, unit);
+        slots.prompts([...at, 'lines'], block.lines, draft);
     }
   });
 }

@@ -7,11 +7,20 @@ import type { Body, JsonObject } from './traffic.ts';
 export function promptRequest(json: JsonObject): Body {
   const slots = new Slots();
   const draft = { role: 'user', unit: 0 };
-  for (const name of ['prompt', 'input', 'suffix', 'query', 'documents']) {
+  for (const name of ['prompt', 'input', 'suffix', 'query', 'inputs', 'texts', 'messages']) {
     slots.prompts([name], json[name], draft);
-    for (const [part, path] of slots.objects([name], json[name]))
+    for (const [part, path] of slots.objects([name], json[name])) {
       slots.text([...path, 'text'], part.text, draft);
+      slots.content([...path, 'content'], part.content, draft, (inner, at) =>
+        slots.text([...at, 'text'], inner.text, draft),
+      );
+    }
   }
+  const { documents } = json;
+  slots.prompts(['documents'], documents, draft);
+  // A document may have its text in any of its fields.
+  for (const [document, path] of slots.objects(['documents'], documents))
+    for (const [field, value] of Object.entries(document)) slots.text([...path, field], value, draft);
   return slots.body(json, 1);
 }
 

@@ -23,12 +23,14 @@ export function responsesResponse(json: JsonObject): Body {
   return slots.body(json, 1);
 }
 
+/** Where a part has its text: of messages, of shells, of a code interpreter. */
+const PARTS = ['text', 'refusal', 'stdout', 'stderr', 'logs'];
+
 function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, fallback: string): void {
   const draft = { role: textAt(item, 'role') || fallback, unit };
   const parts = (name: string, more: object = {}): void =>
     slots.content([...path, name], item[name], { ...draft, ...more }, (part, at) => {
-      slots.text([...at, 'text'], part.text, { ...draft, ...more });
-      slots.text([...at, 'refusal'], part.refusal, { ...draft, ...more });
+      for (const member of PARTS) slots.text([...at, member], part[member], { ...draft, ...more });
     });
   switch (item.type) {
     case 'reasoning':
@@ -37,7 +39,23 @@ function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, 
       break;
     case 'function_call':
     case 'mcp_call':
+    case 'mcp_approval_request':
       slots.call([...path, 'arguments'], item.name, item.arguments, { role: 'assistant', unit });
+      parts('output', { role: 'tool' });
+      break;
+    case 'shell_call':
+    case 'local_shell_call':
+      slots.call([...path, 'action'], 'shell', item.action, { role: 'assistant', unit });
+      break;
+    case 'apply_patch_call':
+      slots.call([...path, 'operation'], 'apply_patch', item.operation, { role: 'assistant', unit });
+      break;
+    case 'code_interpreter_call':
+      slots.call([...path, 'code'], 'code_interpreter', item.code, { role: 'assistant', unit });
+      parts('outputs', { role: 'tool' });
+      break;
+    case 'file_search_call':
+      parts('results', { role: 'tool' });
       break;
     case 'custom_tool_call':
       slots.call([...path, 'input'], item.name, item.input, { role: 'assistant', unit });

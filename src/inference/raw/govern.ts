@@ -73,15 +73,15 @@ function checkModels(
   rule: RawPaths,
 ): void {
   const { path, hasBody } = request;
-  const further = json?.models;
+  const allows = stored!.models!.allows.bind(stored!.models);
   const asked = [
     ...path.models,
     ...(hasBody && model !== undefined ? [model] : []),
-    // OpenRouter falls back to these.
-    ...(Array.isArray(further) ? further.filter((one) => typeof one === 'string') : []),
+    ...(json === undefined ? [] : furtherModels(json)),
   ];
   for (const one of asked) {
-    if (stored!.models!.allows(one)) continue;
+    // Gemini's bodies name models as resources.
+    if (allows(one) || (path.form?.view === 'gemini' && allows(one.replace(/^models\//, '')))) continue;
     throw fail('forbidden', `model: ${clip(one)} is not allowed by the integration of this stored provider`, {
       param: 'model',
     });
@@ -95,6 +95,24 @@ function checkModels(
       'model: must be named, for the integration of this stored provider allows certain models only',
       { param: 'model' },
     );
+}
+
+/** Models that a body names in addition to its own: OpenRouter falls back to some, Gemini has one in each request. */
+function furtherModels({
+  models,
+  requests,
+  generateContentRequest,
+}: Readonly<Record<string, unknown>>): string[] {
+  const named = [...listOf(requests), generateContentRequest].map(
+    (one) => (one as Named | null | undefined)?.model,
+  );
+  return [...listOf(models), ...named].filter((one) => typeof one === 'string');
+}
+
+type Named = { readonly model?: unknown };
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function isMandatory({ mandatory }: Hook): boolean {
