@@ -14,12 +14,18 @@ import { attachRawJson } from '../lib/raw-json.ts';
 /** Models of a page in Anthropic's shape, when the caller does not say. */
 const ANTHROPIC_LIMIT = 20;
 /** Of a page in OpenAI's. */
-const MOST = 1000;
+export const MOST = 1000;
 const PAGE_MEMBERS = new Set(['has_more', 'first_id', 'last_id']);
 
 /** Whether the caller is one of Anthropic's clients: they send their version, or their key. */
 export function wantsAnthropic({ headers }: Pick<Call, 'headers'>): boolean {
   return headers.plain('anthropic-version') !== undefined || headers.plain('x-api-key') !== undefined;
+}
+
+/** Whether a provider says that there is more; undefined: it does not give pages. */
+export function toldMore({ hasMore, extra }: ModelList): boolean | undefined {
+  const told = hasMore ?? extra?.has_more;
+  return typeof told === 'boolean' ? told : undefined;
 }
 
 /** @throws GatewayError validation_failed for members that contradict each other */
@@ -43,18 +49,18 @@ export function pageOf(
 ): ModelList {
   const { afterId, beforeId, limit = anthropic ? ANTHROPIC_LIMIT : MOST } = request;
   const after = request.after ?? afterId;
-  const told = list.hasMore ?? list.extra?.has_more;
+  const told = toldMore(list);
   const { data } = list;
-  const cut = after !== undefined && !own && !data.some(({ id }) => id === after);
-  const isPaged =
-    cut || (typeof told === 'boolean' && (told || after !== undefined) && beforeId === undefined);
+  // Who pages says whether there is more.
+  const cut = after !== undefined && !own && told !== undefined && !data.some(({ id }) => id === after);
+  const isPaged = cut || (told !== undefined && (told || after !== undefined) && beforeId === undefined);
   const indexOf = (id: string, name: string): number => {
     const index = data.findIndex((one) => one.id === id);
     if (index === -1) throw invalidField(name, 'names no model of the list');
     return index;
   };
   let page: readonly Model[] = data;
-  let hasMore = typeof told === 'boolean' ? told : undefined;
+  let hasMore = told;
   if (!isPaged) {
     const start =
       after === undefined ? 0 : indexOf(after, request.after === undefined ? 'after_id' : 'after') + 1;
@@ -97,11 +103,19 @@ function anthropicList(page: readonly Model[], hasMore: boolean): ModelList {
   return attachRawJson(list, JSON.stringify(json));
 }
 
+/** The last instant with a year of four digits, in milliseconds. */
+const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
+
+/** RFC 3339; of what is no time of this era, the first instant, as of a model without one. */
+function instantOf(ms: number): string {
+  return new Date(ms >= 0 && ms <= LAST_INSTANT ? ms : 0).toISOString();
+}
+
 /** A model in Anthropic's shape. */
 export function anthropicModel(model: Model): Model {
   const { extra, id, created } = model;
   const told = extra?.created_at;
-  const createdAt = typeof told === 'string' ? told : new Date(Number(created) * 1000).toISOString();
+  const createdAt = typeof told === 'string' ? told : instantOf(Number(created) * 1000);
   const shown = extra?.display_name;
   const own = create(ModelSchema, {
     ...model,

@@ -11,10 +11,13 @@ import {
 import type { UsableProvider } from '../access/providers/usable-provider.ts';
 import type { Call } from '../call/call.ts';
 import { fail, GatewayError } from '../lib/errors.ts';
-import { anthropicModel, checkPage, pageOf, wantsAnthropic } from './model-pages.ts';
+import { anthropicModel, checkPage, MOST, pageOf, toldMore, wantsAnthropic } from './model-pages.ts';
 import { aliasModel, type OwnModelsDeps, ownModels } from './own-models.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runWhole } from './pipeline/run.ts';
+
+/** As many models as a page may have. */
+const ALL: ListModelsRequest = create(ListModelsRequestSchema, { limit: MOST });
 
 /** The methods of ModelsService. */
 export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
@@ -43,8 +46,13 @@ export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
       const list = await runWhole(pipeline, call, 'models', asked, undefined);
       const { models } = answeredBy(call) ?? {};
       if (models?.restricted !== true) return { list, own: false };
-      const data = list.data.filter(({ id }) => models.allows(id));
-      return { list: create(ModelListSchema, { ...list, data }), own: false };
+      // Pages of a provider count models that are left out here: those that are left get pages of their own.
+      const told = toldMore(list);
+      const isPart = told === true || (told === false && asked.after !== undefined);
+      const all = isPart ? await runWhole(pipeline, call, 'models', ALL, undefined) : list;
+      const data = all.data.filter(({ id }) => models.allows(id));
+      if (toldMore(all) === true) return { list: create(ModelListSchema, { ...all, data }), own: false };
+      return { list: create(ModelListSchema, { object: 'list', data }), own: true };
     } catch (error) {
       // Who selects nothing asks what there is to select.
       const nothing = error instanceof GatewayError && error.reason === 'provider_missing';

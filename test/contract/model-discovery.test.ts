@@ -1,4 +1,5 @@
 // Discovery of models: OpenAI's list, and Anthropic's for its clients; both have pages, and show what may be used.
+import { inspect } from 'node:util';
 import test from 'ava';
 import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -139,6 +140,55 @@ for (const protocol of PROTOCOLS) {
       t.truthy(error, model);
     }
   });
+
+  test.serial(
+    `a provider's pages count what is left out: those that are left get pages of their own [${protocol}]`,
+    async (t) => {
+      const { provider } = bench;
+      const ids = ['no-1', 'a1', 'no-2', 'a2', 'no-3'];
+      const answer = (from: number, limit: number): string => {
+        const data = ids.slice(from, from + limit).map((id) => ({ type: 'model', id, display_name: id }));
+        return JSON.stringify({
+          data,
+          has_more: from + limit < ids.length,
+          last_id: data.at(-1)?.id ?? null,
+        });
+      };
+      const page = async (body: JsonObject) => {
+        for (let i = 0; i < 2; i++)
+          provider.next('/ours/models', (req, res) => {
+            const query = new URL(req.url ?? '', 'http://x').searchParams;
+            const from = ids.indexOf(query.get('after_id') ?? '') + 1;
+            res.writeHead(200, { 'content-type': 'application/json' });
+            res.end(answer(from, Number(query.get('limit') ?? 20)));
+          });
+        return asked(protocol, body, { ...VERSION, 'x-gateway-provider': '@ours' });
+      };
+      const first = await page({ limit: 1 });
+      t.deepEqual(first.ids, ['a1']);
+      t.like(first.json, { has_more: true, last_id: 'a1' });
+      const last = await page({ limit: 1, after_id: 'a1' });
+      t.deepEqual(last.ids, ['a2']);
+      t.falsy(last.json.has_more);
+    },
+  );
+
+  test.serial(
+    `an id that is none of a provider's list is named, and an odd date is no failure [${protocol}]`,
+    async (t) => {
+      const narrow = { 'x-gateway-provider': '@narrow' };
+      const { error } = await asked(protocol, { after_id: 'none' }, { ...VERSION, ...narrow });
+      t.regex(inspect(error, { depth: 4 }), /after_id: names no model/);
+      for (const created of [9e15, 1e18, -5, 'soon']) {
+        bench.provider.next('/narrow/models', (_req, res) => {
+          const data = [{ id: 'gpt-ok', object: 'model', created, owned_by: 'x' }];
+          res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
+        });
+        const { data, status } = await asked(protocol, {}, { ...VERSION, ...narrow });
+        t.like(data[0], { id: 'gpt-ok', created_at: '1970-01-01T00:00:00Z' }, `${status}`);
+      }
+    },
+  );
 
   test(`a provider's list leaves out what is not allowed [${protocol}]`, async (t) => {
     t.deepEqual((await asked(protocol, {}, { 'x-gateway-provider': '@narrow' })).ids, ['gpt-ok']);
