@@ -73,10 +73,12 @@ function messagesError(error: GatewayError, requestId: string | undefined): Reco
   const own = details.type !== undefined && KNOWN.has(details.type) ? details.type : undefined;
   // Services of OpenAI's form say it of keys and quotas, too.
   const isVague = own === 'invalid_request_error';
+  // The gateway's own 412 is a budget that is spent; a provider's is a condition of the request.
+  const byStatus = status === 412 && error.reason === 'upstream_status' ? undefined : TYPES[status];
   const type =
-    (isVague ? TYPES[status] : undefined) ??
+    (isVague ? byStatus : undefined) ??
     own ??
-    TYPES[status] ??
+    byStatus ??
     (status < 500 ? 'invalid_request_error' : 'api_error');
   return {
     type: 'error',

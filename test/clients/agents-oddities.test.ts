@@ -282,3 +282,73 @@ test('a verb that is no operation is refused in the form of its path', async (t)
   t.is(refused.json.type, 'error');
   t.is((refused.json.error as Json).type, 'invalid_request_error');
 });
+
+const message = { model: 'gpt', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+const pieces = (...deltas: Json[]): Script => ({
+  events: [
+    ...deltas.map((delta) => ({ id: 'c', model: 'gpt', choices: [{ index: 0, delta }] })),
+    { id: 'c', model: 'gpt', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    '[DONE]',
+  ],
+});
+
+test('a refusal of another wire ends a message with `refusal`, whole and streamed', async (t) => {
+  const whole = await post('openai-compatible', '/messages', message, chat({ refusal: 'No.' }));
+  t.like(whole.json, { stop_reason: 'refusal', content: [{ type: 'text', text: 'No.' }] });
+  const asked = { ...message, stream: true };
+  const streamed = await post('openai-compatible', '/messages', asked, pieces({ refusal: 'No.' }));
+  t.regex(streamed.text, /"stop_reason":"refusal"/);
+  const said = await post('openai-compatible', '/messages', asked, pieces({ content: 'Yes.' }));
+  t.regex(said.text, /"stop_reason":"end_turn"/);
+});
+
+test('calls without ids get ids that no other turn of the conversation has', async (t) => {
+  const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
+  const ids = async (id: string, stream: boolean): Promise<string[]> => {
+    const answer = chat({ tool_calls: [call, call] });
+    const whole = { json: { ...(answer.json as Json), id } };
+    const streamed = pieces({ tool_calls: [0, 1].map((index) => ({ ...call, index })) });
+    const { text } = await post(
+      'openai-compatible',
+      '/messages',
+      { ...message, stream },
+      stream ? streamed : whole,
+    );
+    return [...text.matchAll(/"id":"((?:call|toolu)_[\w-]+)"/g)].map(([, found]) => found!);
+  };
+  const [first, second, unnamed, again] = await Promise.all([
+    ids('turn-1', false),
+    ids('turn-2', false),
+    ids('', false),
+    ids('', false),
+  ]);
+  const all = [...first, ...second, ...unnamed, ...again];
+  t.is(all.length, 8);
+  t.is(new Set(all).size, 8);
+  t.deepEqual(await ids('c', true), await ids('c', false));
+  const toolUse = { toolUse: { name: 'f', input: {} } };
+  const content = [toolUse, toolUse];
+  const converse = { json: { output: { message: { role: 'assistant', content } }, stopReason: 'tool_use' } };
+  const { json } = await post('bedrock', '/messages', message, converse);
+  const [one, other] = (json.content as Json[]).map(({ id }) => String(id));
+  t.regex(one!, /^toolu_[\w-]{8,}_0$/);
+  t.not(one, other);
+});
+
+test('a response that comes whole to a streamed call has not ended when it begins', async (t) => {
+  const asked = { model: 'gpt', input: 'hi', stream: true, store: false };
+  const { text } = await post('openai-compatible', '/responses', asked, chat({ content: 'ok' }, 'length'));
+  const [created, ended] = ['response.created', 'response.incomplete'].map((type) => {
+    const event = text.split('\n').find((line) => line.startsWith(`data: {"type":"${type}"`));
+    return (JSON.parse(event!.slice('data: '.length)) as { response: Json }).response;
+  });
+  t.like(created, { status: 'in_progress', completed_at: null, incomplete_details: null });
+  t.like(ended, { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
+});
+
+test('a condition of a provider is no bill', async (t) => {
+  const failed = { status: 412, json: { error: { message: 'not now', type: 'some_type' } } };
+  const { status, json } = await post('openai-compatible', '/messages', message, failed);
+  t.is(status, 412);
+  t.like(json, { type: 'error', error: { type: 'invalid_request_error' } });
+});

@@ -1,4 +1,5 @@
 // The choices of one streamed answer: which have begun and finished, and the repairs of their chunks.
+import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { openAiWord } from './finish-words.ts';
@@ -18,6 +19,7 @@ const MOST = 128;
 /** Watches the chunks of one answer. */
 export class StreamedChoices {
   readonly #choices = new Map<number, Choice>();
+  #made = '';
   readonly #strict: boolean;
   readonly #hasDeltas: boolean;
 
@@ -54,10 +56,17 @@ export class StreamedChoices {
     let changed = false;
     let place = 0;
     for (const json of chunk.choices)
-      if (isObject(json) && this.#watch(json, place++, textOf(chunk.id) ?? 'answer')) changed = true;
+      if (isObject(json) && this.#watch(json, place++, this.#idOf(chunk))) changed = true;
     if (place === chunk.choices.length) return changed;
     chunk.choices = chunk.choices.filter(isObject);
     return true;
+  }
+
+  /** The answer's id; of one without, one that no other answer has. */
+  #idOf({ id }: JsonObject): string {
+    const told = textOf(id);
+    if (told === undefined && this.#made === '') this.#made = randomUUID();
+    return told ?? this.#made;
   }
 
   #watch(json: JsonObject, place: number, answer: string): boolean {

@@ -5,6 +5,7 @@
 //   OpenRouter                  the finish twice (see stream.ts)
 //   several                     their own finish reasons (finish-words.ts), calls without ids (tool-call-oddities.ts)
 //   some fallbacks              tool-call indexes that begin at 1 (see stream.ts)
+import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { openAiWord } from './finish-words.ts';
@@ -29,7 +30,7 @@ export function mendAnswer(answer: JsonObject, strict: boolean, isChat: boolean)
       changed = true;
     }
     if (mendMessage(message, strict)) changed = true;
-    if (mendWholeCalls(message, textOf(answer.id) ?? 'answer')) changed = true;
+    if (mendWholeCalls(message, textOf(answer.id) ?? randomUUID())) changed = true;
   }
   return changed;
 }

@@ -38,7 +38,7 @@ export function written(json: MessageJson, message: JsonObject): Message {
 /** @param model that was asked for, where the answer names none */
 export function messageJson(completion: ChatCompletion, usage: Usage | undefined, model: string): JsonObject {
   const [choice] = completion.choices;
-  const content = choice?.message === undefined ? [] : blocksOf(choice.message);
+  const content = choice?.message === undefined ? [] : blocksOf(choice.message, completion.id);
   const hasCalls = content.some(({ type }) => type === 'tool_use');
   return {
     id: messageId(completion.id),
@@ -46,15 +46,15 @@ export function messageJson(completion: ChatCompletion, usage: Usage | undefined
     role: 'assistant',
     model: completion.model || model,
     content,
-    stop_reason: stopReason(choice?.finishReason, hasCalls),
+    stop_reason: stopReason(choice?.finishReason, hasCalls, Boolean(choice?.message?.refusal)),
     stop_sequence: textOf(choice?.extra?.stop_sequence) ?? null,
     usage: messageUsage(usage),
   };
 }
 
-function blocksOf(message: AssistantMessage): JsonObject[] {
+function blocksOf(message: AssistantMessage, id: string): JsonObject[] {
   const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = message;
-  const calls = toolCalls.flatMap((call, i) => callBlocks(call, i));
+  const calls = toolCalls.flatMap((call, i) => callBlocks(call, id, i));
   const has = (type: string): boolean => contentBlocks.some((block) => block.type === type);
   const thought = has('thinking') ? '' : reasoningContent || thoughtIn(extra) || '';
   const own = objectOf(extra?.extra_content);
@@ -88,9 +88,9 @@ export function blockJson({ type, text, thinking, signature, data, extra }: Cont
   };
 }
 
-function callBlocks({ id, function: called, extra }: ToolCall, at: number): JsonObject[] {
+function callBlocks({ id, function: called, extra }: ToolCall, answer: string, at: number): JsonObject[] {
   const own = objectOf(extra?.extra_content);
   const input = parsedObject(called?.arguments || '{}') ?? {};
-  const block = { type: 'tool_use', id: callId(id, at), name: called?.name ?? '', input };
+  const block = { type: 'tool_use', id: callId(id, answer, at), name: called?.name ?? '', input };
   return own === undefined ? [block] : [thinkingBlock('', { extra_content: own }), block];
 }

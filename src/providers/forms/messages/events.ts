@@ -84,6 +84,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   /** Indexes of calls that were given. */
   readonly #given = new Set<number>();
   #finish: string | undefined;
+  #refused = false;
   #sequence: string | undefined;
   #usage: Usage | undefined;
   #ownContent: JsonObject | undefined;
@@ -125,7 +126,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     this.#close();
     if (this.#ownContent !== undefined) this.#proof(this.#ownContent);
     const delta = {
-      stop_reason: stopReason(this.#finish, this.#calls > 0),
+      stop_reason: stopReason(this.#finish, this.#calls > 0, this.#refused),
       stop_sequence: this.#sequence ?? null,
     };
     this.#send({
@@ -171,6 +172,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
       reasoningContent || thoughtIn(extra),
       content || refusal || textOf(extra?.tool_plan),
     ];
+    if (refusal) this.#refused = true;
     for (const block of contentBlocks) {
       // The same words stand in the delta's own members.
       if (block.type === 'thinking') thought = undefined;
@@ -236,7 +238,12 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     if (call === undefined) {
       if (this.#given.has(index) || this.#given.size >= MOST_CALLS) return;
       this.#given.add(index);
-      const start = { type: 'tool_use', id: callId(id, this.#calls++), name: called?.name ?? '', input: {} };
+      const start = {
+        type: 'tool_use',
+        id: callId(id, this.#last!.id, this.#calls++),
+        name: called?.name ?? '',
+        input: {},
+      };
       call = { index, start, proof: objectOf(extra?.extra_content), text: '' };
       this.#waiting.set(index, call);
     }

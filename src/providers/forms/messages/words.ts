@@ -1,4 +1,5 @@
 // Words of chat answers in Anthropic's.
+import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { given } from '../../json-object.ts';
@@ -34,11 +35,15 @@ const REASONS: Readonly<Record<string, string>> = Object.freeze({
   error_toxic: 'refusal',
 });
 
-/** The stop reason; calls end a turn with `tool_use`, whatever the provider says of it. */
-export function stopReason(finish: string | undefined, hasCalls: boolean): string {
+/**
+ * The stop reason; calls end a turn with `tool_use`, whatever the provider says of it.
+ * @param refused whether the answer has a refusal: OpenAI's wire ends it with `stop`
+ */
+export function stopReason(finish: string | undefined, hasCalls: boolean, refused = false): string {
   const word = (finish ?? 'stop').toLowerCase();
   const reason = Object.hasOwn(REASONS, word) ? REASONS[word]! : 'end_turn';
   if (hasCalls && reason === 'end_turn') return 'tool_use';
+  if (refused && reason === 'end_turn') return 'refusal';
   return reason === 'tool_use' && !hasCalls ? 'end_turn' : reason;
 }
 
@@ -65,14 +70,26 @@ export function messageUsage(usage: Usage | undefined): JsonObject {
   };
 }
 
-/** Anthropic's ids are letters, digits, "_" and "-": a client sends them back, and they are checked. */
-export function callId(id: string | undefined, at: number): string {
-  const clean = (id ?? '').replace(/[^a-zA-Z0-9_-]/g, '_');
-  return clean === '' ? `toolu_${at}` : clean;
+/**
+ * Anthropic's ids are letters, digits, "_" and "-": a client sends them back, and they are checked. One that is made here
+ * is unique within its conversation.
+ * @param answer the answer's id @param at the call's place in the answer
+ */
+export function callId(id: string | undefined, answer: string, at: number): string {
+  const clean = cleanId(id ?? '');
+  return clean === '' ? `toolu_${cleanId(answer) || made()}_${at}` : clean;
+}
+
+function made(): string {
+  return randomUUID().replaceAll('-', '');
+}
+
+function cleanId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_');
 }
 
 /** The message's id, in the form of Anthropic's. */
 export function messageId(id: string): string {
-  const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_');
-  return clean.startsWith('msg_') ? clean : `msg_${clean}`;
+  const clean = cleanId(id);
+  return clean.startsWith('msg_') ? clean : `msg_${clean || made()}`;
 }

@@ -25,7 +25,15 @@ export function eventsOf(json: MessageJson, answer: ModelResponse): readonly Res
   const events: ResponseEvent[] = [];
   const tell: Tell = (type, members) =>
     events.push(eventMessage(json, { type, sequence_number: events.length, ...members }));
-  const begun = { ...response, status: 'in_progress', output: [], usage: null };
+  const begun = {
+    ...response,
+    status: 'in_progress',
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
   tell('response.created', { response: begun });
   tell('response.in_progress', { response: begun });
   arrayOf(response.output).forEach((item, at) => {
