@@ -5,6 +5,7 @@ import { program, type Run } from './cli/program.ts';
 import { optional, remoteOf } from './cli/remote-options.ts';
 import type { StateOptions } from './cli/state-commands.ts';
 import { version, versionAsked } from './cli/usage.ts';
+import { watchOutput } from './lib/broken-output.ts';
 
 type Parts = Parameters<Run>;
 /** What runs a command. Resolves with the exit code; none: 0. */
@@ -122,7 +123,11 @@ export async function commandLine(
 export async function runCommand(args: readonly string[]): Promise<void> {
   const { env, stdout, stderr } = process;
   const tell = (line: string): void => void stderr.write(`${line}\n`);
-  const code = await commandLine(args, { env, out: outputTo(stdout, env), tell });
+  const ended = watchOutput(process, () => {
+    // A gateway serves on without its log.
+    if (args[0] !== 'start') process.exitCode = 1;
+  });
+  const code = await commandLine(args, { env, out: outputTo(stdout, env, ended), tell });
   // Work of a command that failed does not hold the process.
   if (code === 1) process.exit(code);
   process.exitCode ??= code;

@@ -30,7 +30,7 @@ function warmStores({ MONGODB_URI }: NodeJS.ProcessEnv): void {
   if (!MONGODB_URI) warmWorker(new URL('./store/sqlite/writer.ts', import.meta.url));
 }
 
-const isHelp = process.argv.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
+const isHelp = process.argv.some((arg) => /^(?:--help|-h|--version|-v|-V)$/.test(arg));
 if (process.argv[2] === 'start' && !isHelp) warmStores(process.env);
 
 void import('./cli.ts').then(({ runCommand }) => runCommand(process.argv.slice(2)));

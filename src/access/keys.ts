@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyKind } from '../call/principal.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
+import { theNearest } from '../lib/nearest-names.ts';
 import {
   type DocumentStore,
   insertOperation,
@@ -87,11 +88,16 @@ export function withSecret(body: ApiKeyBody, next: KeySecret, until?: number): A
   return { ...rest, ...next, ...(until === undefined ? {} : { previous: { ...previous, until } }) };
 }
 
+/** Comparing words takes time: only the first that are none name others. */
+const NAMED = 10;
+
 /** @throws GatewayError validation_failed naming every scope that is none, or not of the kind. */
 export function checkScopes(kind: KeyKind, scopes: readonly string[]): void {
   const violations = scopes.flatMap((scope, i): Violation[] => {
     if (SCOPES[kind].has(scope)) return [];
-    const message = ANY_SCOPE.has(scope) ? `a key of the kind ${kind} cannot hold ${scope}` : 'is no scope';
+    const message = ANY_SCOPE.has(scope)
+      ? `a key of the kind ${kind} cannot hold ${scope}`
+      : `is no scope${i < NAMED ? theNearest(scope, SCOPES[kind]) : ''}`;
     return [{ field: `scopes[${i}]`, rule: 'scope', message }];
   });
   if (violations.length > 0) throw validationFailed(violations);

@@ -1,6 +1,5 @@
 // `sluice logs export`: an export of the request log, made, waited for and fetched.
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progressOf } from '../lib/progress.ts';
 import { type Gateway, type JsonObject, type Remote, withGateway } from './client.ts';
@@ -32,13 +31,30 @@ const LOOK_MS = 250;
 export async function exportLogs(options: ExportLogsOptions, { env, out, tell }: Terminal): Promise<void> {
   const limit = limitOf(options.limit);
   const { output = '-' } = options;
+  const file = output === '-' ? undefined : await opened(output);
+  try {
+    await exported(options, limit, file, { env, out, tell });
+  } finally {
+    await file?.close();
+    if (file) await rm(partOf(output), { force: true });
+  }
+}
+
+async function exported(
+  options: ExportLogsOptions,
+  limit: number,
+  file: FileHandle | undefined,
+  { env, out, tell }: Terminal,
+): Promise<void> {
+  const { output = '-' } = options;
   await withGateway(options, env, async (gateway) => {
     const { id, total } = await begun(gateway, options, limit);
     const told = progressOf('entries', tell, total);
     const rows = await written(gateway, id, told);
     const { signed_url: url } = await gateway.call('GET', `/logs/exports/${id}/download`);
-    await fetched(gateway, String(url), output, out);
-    if (output === '-') return;
+    await fetched(gateway, String(url), file, out);
+    if (file === undefined) return;
+    await rename(partOf(output), output);
     if (options.json) out.json({ id, entries: rows, file: output });
     else out.line(`${rows} entries are in ${output}.`);
   });
@@ -84,19 +100,31 @@ async function written(gateway: Gateway, id: string, told: (done: number) => voi
   }
 }
 
-/** The lines; a file is there once it is whole. */
-async function fetched(gateway: Gateway, url: string, output: string, out: Output): Promise<void> {
+/** The lines. */
+async function fetched(
+  gateway: Gateway,
+  url: string,
+  file: FileHandle | undefined,
+  out: Output,
+): Promise<void> {
   // The address that people use may lead elsewhere than the way this command came.
   const path = `/exports/${new URL(url).pathname.split('/').at(-1) ?? ''}`;
-  if (output === '-') return gateway.fetch(path, out.stream, { end: false });
-  const part = `${output}.part`;
-  try {
-    await gateway.fetch(path, createWriteStream(part, { mode: 0o600 }));
-    await rename(part, output);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
-  }
+  if (file === undefined) return gateway.fetch(path, out.stream, { end: false });
+  await gateway.fetch(path, file.createWriteStream());
+}
+
+/** Where the lines are until all of them are there. */
+function partOf(output: string): string {
+  return `${output}.part`;
+}
+
+/** The file, before anything is exported for it. @throws Error for people when it cannot be written */
+async function opened(output: string): Promise<FileHandle> {
+  if ((await stat(output).catch(() => undefined))?.isDirectory())
+    throw new Error(`--output: ${output} is a folder: name a file`);
+  return open(partOf(output), 'w', 0o600).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Error(`--output: ${output} cannot be written (${code})`);
+  });
 }
 
 function limitOf(given = String(MOST)): number {

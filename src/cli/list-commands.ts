@@ -125,10 +125,16 @@ export interface TailOptions extends Options {
 
 const EVERY_MS = 1000;
 const MOST_SEEN = 10_000;
+const MOST_LINES = 100;
 
-/** The newest entries of the log, then each new one. Ends when it is interrupted, or at once without `--follow`. */
+/**
+ * The newest entries of the log, then each new one. Ends when it is interrupted, or at once without
+ * `--follow`. @throws Error for a wrong number of lines
+ */
 export async function tailLogs(options: TailOptions, env: Environment, out: Output): Promise<void> {
-  const count = Math.min(Math.max(Number(options.lines) || 0, 0), 100);
+  const count = Number(options.lines);
+  if (!/^\d{1,3}$/.test(options.lines) || count > MOST_LINES)
+    throw new Error(`--lines: must be a whole number from 0 to ${MOST_LINES}`);
   const seen = new Set<string>();
   const print = (entry: JsonObject): void => {
     if (options.json) out.json(entry);
@@ -145,7 +151,8 @@ export async function tailLogs(options: TailOptions, env: Environment, out: Outp
       }
       for (const entry of (first ? fresh.slice(0, count) : fresh).toReversed()) print(entry);
       if (!options.follow) return;
-      await sleep(EVERY_MS);
+      await sleep(EVERY_MS, undefined, { signal: out.ended }).catch(() => undefined);
+      if (out.ended.aborted) return;
     }
   });
 }

@@ -7,6 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface Output {
   /** What the lines go to. */
   readonly stream: NodeJS.WritableStream;
+  /** Aborted when nothing that is printed arrives any more. */
+  readonly ended: AbortSignal;
   line(text?: string): void;
   json(value: unknown): void;
   table(head: readonly string[], rows: readonly (readonly string[])[]): void;
@@ -21,14 +23,22 @@ export interface Terminal {
   readonly tell: (line: string) => void;
 }
 
-/** @param env NO_COLOR counts, whatever it says */
-export function outputTo(stream: NodeJS.WriteStream, env: Environment): Output {
+/**
+ * @param env NO_COLOR counts, whatever it says
+ * @param ended aborted when nothing arrives any more; never if absent
+ */
+export function outputTo(
+  stream: NodeJS.WriteStream,
+  env: Environment,
+  ended: AbortSignal = new AbortController().signal,
+): Output {
   const colours = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   const paint: Output['paint'] = (style, text) =>
     colours ? styleText(style, text, { validateStream: false }) : text;
   const line = (text = ''): void => void stream.write(`${text}\n`);
   return {
     stream,
+    ended,
     line,
     paint,
     json: (value) => line(JSON.stringify(value)),

@@ -202,7 +202,7 @@ export function program(
   for (const one of [root, ...root.commands, ...root.commands.flatMap(({ commands }) => commands)])
     one
       .exitOverride()
-      .version(version(), '--version', 'prints the version')
+      .version(version(), '-v, --version', 'prints the version')
       .helpOption('-h, --help', 'prints this');
   return root;
 }

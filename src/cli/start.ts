@@ -7,7 +7,7 @@ import { startApp } from '../app.ts';
 import { keepCode } from '../lib/code-cache.ts';
 import { giveMemoryBackWhenIdle } from '../lib/idle-memory.ts';
 import { shrinkYoungWhenIdle } from '../lib/shrink-young.ts';
-import { readSettings, strangeVariables } from '../settings.ts';
+import { readSettings, type Settings, SettingsError, strangeVariables } from '../settings.ts';
 import { createLog } from '../telemetry/log.ts';
 import { bannerOf } from './banner.ts';
 import { prettyLog } from './pretty-log.ts';
@@ -20,17 +20,22 @@ const MUCH_MEMORY = 192 * 2 ** 20;
 const KEEP_CODE_MS = 4000;
 
 /** Options of `start`, by the variable that each stands for. */
-const START_OPTIONS = { port: 'PORT', host: 'HOST', dataDir: 'GATEWAY_DATA_DIR' } as const;
+const START_OPTIONS = {
+  port: { variable: 'PORT', flag: '--port' },
+  host: { variable: 'HOST', flag: '--host' },
+  dataDir: { variable: 'GATEWAY_DATA_DIR', flag: '--data-dir' },
+} as const;
 
 /** Runs until a signal stops it. @throws Error for people when the start is not possible */
 export async function start(options: Options): Promise<void> {
-  for (const [name, variable] of Object.entries(START_OPTIONS)) {
+  for (const [name, { variable, flag }] of Object.entries(START_OPTIONS)) {
     const value = options[name];
+    if (value === '') throw new Error(`${flag}: is empty`);
     // Further processes of this gateway read it from there.
     if (typeof value === 'string') process.env[variable] = value;
   }
   for (const line of strangeVariables(process.env)) process.stderr.write(`${line}\n`);
-  const settings = readSettings(process.env);
+  const settings = settingsOf(options);
   const log = createLog(settings.logLevel, prettyLog(process.stdout, process.env));
   const about = {
     givenBy: [
@@ -82,4 +87,18 @@ export async function start(options: Options): Promise<void> {
   // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
   flushCompileCache();
   setTimeout(() => void keepCode(), KEEP_CODE_MS).unref();
+}
+
+/** A wrong value is told by the name that it was given by. @throws SettingsError */
+function settingsOf(options: Options): Settings {
+  try {
+    return readSettings(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    let { message } = error;
+    for (const [name, { variable, flag }] of Object.entries(START_OPTIONS))
+      if (options[name] !== undefined)
+        message = message.replace(new RegExp(`^${variable}: `, 'm'), `${flag}: `);
+    throw new SettingsError(message);
+  }
 }

@@ -1,4 +1,5 @@
 // `sluice plan`, `apply`, `diff` and `export`: declared state.
+import { existsSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { DeclaredFaults, readDeclared } from '../lib/declared-files.ts';
 import { ApiError, type Gateway, type JsonObject, type Remote, withGateway } from './client.ts';
@@ -21,6 +22,8 @@ interface Change {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+/** What is read when no file is named. */
+export const DEFAULT_FILE = 'sluice.yaml';
 const SIGNS = { create: '+', update: '~', archive: '-' } as const;
 const STYLES = { create: 'green', update: 'yellow', archive: 'red' } as const;
 
@@ -30,6 +33,8 @@ async function ask(
   options: StateOptions,
   env: Environment,
 ): Promise<readonly Change[]> {
+  if (options.file === DEFAULT_FILE && !existsSync(DEFAULT_FILE))
+    throw new Error(`there is no ${DEFAULT_FILE} here: name a file or a folder by --file`);
   const { request, placed } = readDeclared(options.file, env, options.source);
   return withGateway(options, env, async (gateway) => {
     try {

@@ -7,8 +7,11 @@ export function version(): string {
   return (JSON.parse(file) as { readonly version: string }).version;
 }
 
+const ASKING = ['--version', '-v', '-V'];
+
 /** The version, for a command line that asks for it wherever it stands. */
 export function versionAsked(args: readonly string[]): boolean {
   const end = args.indexOf('--');
-  return args[0] === 'version' || (end < 0 ? args : args.slice(0, end)).includes('--version');
+  const asked = end < 0 ? args : args.slice(0, end);
+  return args[0] === 'version' || ASKING.some((option) => asked.includes(option));
 }

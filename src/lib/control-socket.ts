@@ -109,15 +109,8 @@ export async function callControl(
   say: (line: string) => void,
   argument?: object,
 ): Promise<boolean | undefined> {
-  const socket = createConnection(path);
-  const connected = await new Promise<boolean>((resolve, reject) => {
-    socket.once('connect', () => resolve(true));
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
-      else reject(error);
-    });
-  });
-  if (!connected) return undefined;
+  const socket = await connected(path);
+  if (socket === undefined) return undefined;
   socket.on('error', () => undefined);
   socket.setTimeout(SILENT_MS, () => socket.destroy());
   socket.write(`${command}${argument === undefined ? '' : ` ${JSON.stringify(argument)}`}\n`);
@@ -166,13 +159,20 @@ export async function holdControl(path: string, command: string): Promise<HeldCo
   throw new Error('the gateway broke off: run the command again');
 }
 
+/** Undefined when no process listens. @throws Error for people when this user may not ask it */
 async function connected(path: string): Promise<Socket | undefined> {
   const socket = createConnection(path);
   return new Promise((resolve, reject) => {
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      const { code } = error;
+      if (code === 'ENOENT' || code === 'ECONNREFUSED') resolve(undefined);
+      else if (code === 'EACCES' || code === 'EPERM') reject(new Error(notAllowed(path), { cause: error }));
       else reject(error);
     });
   });
+}
+
+function notAllowed(path: string): string {
+  return `this user may not use ${path}: run the command as the owner of the folder, or name the gateway by --url and --key`;
 }

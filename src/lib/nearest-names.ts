@@ -43,6 +43,11 @@ export function edits(a: string, b: string): number {
   return row[b.length]!;
 }
 
+/** Its letters and digits in the singular: `retries` means `retry`. */
 function plain(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .replace(/(?<=..)ies$/, 'y')
+    .replace(/(?<=...)s$/, '');
 }

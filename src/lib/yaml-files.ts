@@ -1,5 +1,5 @@
 // YAML files, one or a folder of them, with the line of each member. What a file says is never part of an error.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 
@@ -27,12 +27,14 @@ export interface YamlFiles {
 }
 
 const MOST_BYTES = 16 * 1024 * 1024;
+const PART_BYTES = 64 * 1024;
 const MOST_ALIASES = 1000;
 const WORDS: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'a member is named twice',
   TAB_AS_INDENT: 'a tab must not indent',
   BAD_INDENT: 'is not indented as the lines before',
   MULTIPLE_DOCS: 'must be one document',
+  TAG_RESOLVE_FAILED: 'has a tag that is not known',
 };
 
 /** @throws Error with a message for people when there is no such file, or no file in the folder */
@@ -42,23 +44,30 @@ export function readYamlFiles(path: string): YamlFiles {
   if (stat === undefined) throw new Error(`there is no file or folder ${path}`);
   if (!stat.isDirectory()) {
     const name = basename(whole);
+    if (!holdsText(stat)) throw new Error(`${path} is no file`);
     return { source: name, files: [readYaml(whole, name)] };
   }
   const source = `${basename(whole)}/`;
   const names = readdirSync(whole)
-    .filter((name) => /\.ya?ml$/i.test(name) && !name.startsWith('.'))
+    .filter((name) => /\.ya?ml$/i.test(name) && !name.startsWith('.') && isFile(join(whole, name)))
     .sort();
   if (names.length === 0) throw new Error(`there is no .yaml file in ${path}`);
   return { source, files: names.map((name) => readYaml(join(whole, name), `${source}${name}`)) };
 }
 
 function readYaml(path: string, name: string): YamlFile {
-  const text = readFileSync(path, 'utf8');
-  if (text.length > MOST_BYTES) return broken(name, 1, 'is larger than 16 MiB');
+  let text: string | undefined;
+  try {
+    text = textOf(path);
+  } catch (error) {
+    return broken(name, 1, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  if (text === undefined) return broken(name, 1, 'is larger than 16 MiB');
   const counter = new LineCounter();
   const parsed = parseDocument(text, { lineCounter: counter, prettyErrors: false });
   const lineAt = (offset: number): number => counter.linePos(offset).line;
-  const faults = parsed.errors.map(({ code, pos }) => ({
+  // A warning is of a tag that there is not: its value would be read as a text.
+  const faults = [...parsed.errors, ...parsed.warnings].map(({ code, pos }) => ({
     line: lineAt(pos[0]),
     message: WORDS[code] ?? `is no YAML (${code.toLowerCase().replaceAll('_', ' ')})`,
   }));
@@ -69,6 +78,7 @@ function readYaml(path: string, name: string): YamlFile {
   } catch {
     return broken(name, 1, 'names anchors that are not there, or too many of them');
   }
+  if (holdsItself(document)) return broken(name, 1, 'has an anchor that is named within itself');
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     return broken(name, 1, 'must be an object with `version: 1`');
   const lineOf = (member: string): number => {
@@ -90,6 +100,44 @@ function readYaml(path: string, name: string): YamlFile {
     return line;
   };
   return { name, document, faults: [], lineOf };
+}
+
+/** Whether a value stands within itself: nothing that walks through it would end. */
+function holdsItself(value: unknown, above = new Set<unknown>()): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (above.has(value)) return true;
+  above.add(value);
+  const found = Object.values(value).some((item) => holdsItself(item, above));
+  above.delete(value);
+  return found;
+}
+
+/** A file, or a pipe such as that of `<(command)`; a device may have no end. */
+function holdsText(stat: Stats): boolean {
+  return stat.isFile() || stat.isFIFO();
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Undefined: it is too large. No more than that is read. @throws Error of the system */
+function textOf(path: string): string | undefined {
+  const parts: Buffer[] = [];
+  let size = 0;
+  const file = openSync(path, 'r');
+  try {
+    for (;;) {
+      const part = Buffer.allocUnsafe(PART_BYTES);
+      const length = readSync(file, part);
+      if (length === 0) return Buffer.concat(parts).toString('utf8');
+      size += length;
+      if (size > MOST_BYTES) return undefined;
+      parts.push(part.subarray(0, length));
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 function broken(name: string, line: number, message: string): YamlFile {

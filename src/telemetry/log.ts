@@ -29,7 +29,16 @@ export function createLog(level: string, to?: DestinationStream): Logger {
       },
     },
   };
-  return to === undefined ? pino(options as never) : pino(options as never, to);
+  return pino(options as never, to ?? standardOutput());
+}
+
+/** Lines that a full disk does not take are kept up to this size, and the others are lost: the gateway serves on. */
+const WAITING_BYTES = 1024 * 1024;
+
+function standardOutput(): DestinationStream {
+  const stream = pino.destination({ fd: 1, sync: true, maxLength: WAITING_BYTES });
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 function shown(value: unknown, depth: number): unknown {

@@ -265,6 +265,30 @@ test.serial('what is wrong is said in a line, with the next step', async (t) => 
     ],
     [['keys', 'revoke', '../logs', '--url', origin, '--key', ADMIN_KEY], 'DELETE /api-keys/..%2Flogs: 404'],
     [['plan', '-f', '/nowhere.yaml', '--url', origin, '--key', ADMIN_KEY], '/nowhere.yaml'],
+    [
+      ['plan', '--url', origin, '--key', ADMIN_KEY],
+      'there is no sluice.yaml here: name a file or a folder by --file',
+    ],
+    [
+      ['logs', 'tail', '-n', 'all', '--url', origin, '--key', ADMIN_KEY],
+      '--lines: must be a whole number from 0 to 100',
+    ],
+    [
+      ['logs', 'tail', '-n', '101', '--url', origin, '--key', ADMIN_KEY],
+      '--lines: must be a whole number from 0 to 100',
+    ],
+    [
+      ['logs', 'tail', '-n', '-1', '--url', origin, '--key', ADMIN_KEY],
+      '--lines: must be a whole number from 0 to 100',
+    ],
+    [
+      ['logs', 'export', '-o', '/nowhere/x', '--url', origin, '--key', ADMIN_KEY],
+      '--output: /nowhere/x cannot be written (ENOENT)',
+    ],
+    [
+      ['logs', 'export', '-o', folder, '--url', origin, '--key', ADMIN_KEY],
+      `--output: ${folder} is a folder: name a file`,
+    ],
     [['keys', 'list'], 'there is no data folder'],
   ] as const) {
     const { code, out, err } = await runCommand(args, { GATEWAY_DATA_DIR: '/nowhere' });

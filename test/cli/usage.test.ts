@@ -39,11 +39,11 @@ async function parsed(...args: string[]): Promise<{ code: number; out: string; e
 
 test('help and version of each command, without doing it', async (t) => {
   for (const { words } of COMMANDS)
-    for (const ask of ['--help', '-h', '--version']) {
+    for (const ask of ['--help', '-h', '--version', '-v']) {
       const { code, out, ran } = await parsed(...words.split(' '), ask);
       t.is(code, 0, `${words} ${ask}`);
       t.deepEqual(ran, []);
-      if (ask !== '--version') t.true(out.includes(`sluice ${words}`), out);
+      if (!/v/.test(ask)) t.true(out.includes(`sluice ${words}`), out);
     }
 });
 
@@ -67,6 +67,8 @@ test('exit codes: asked for help 0, and a start that is asked for help makes not
     ['--help'],
     ['help'],
     ['--version'],
+    ['-v'],
+    ['keys', 'list', '-V'],
     ['version'],
     ['start', '--help'],
     ['keys', '-h'],
@@ -82,10 +84,16 @@ test('exit codes: asked for help 0, and a start that is asked for help makes not
     t.is(out, '');
     t.not(err, '');
   }
-  // The same of the program itself.
-  for (const [args, status] of [
-    [['start', '-h'], 0],
-    [['start', '--fast'], 1],
+  // The same of the program itself; a wrong value is told by the name that it was given by.
+  for (const [args, status, told] of [
+    [['start', '-h'], 0, 'Usage: sluice start'],
+    [['start', '-v'], 0, ''],
+    [['start', '--fast'], 1, "unknown option '--fast'"],
+    [['start', '--port', 'abc'], 1, '--port: must be a whole number from 0 to 65535'],
+    [['start', '--port='], 1, '--port: is empty'],
+    [['start', '--data-dir', ''], 1, '--data-dir: is empty'],
+    [['start', '--data-dir', '/dev/null'], 1, 'it is no folder; set GATEWAY_DATA_DIR (or --data-dir) to one'],
+    [['start', '--data-dir', '/proc/sluice'], 1, 'set GATEWAY_DATA_DIR (or --data-dir) to a folder'],
   ] as const) {
     const ran = spawnSync(process.execPath, [PROGRAM, ...args], {
       encoding: 'utf8',
@@ -93,7 +101,9 @@ test('exit codes: asked for help 0, and a start that is asked for help makes not
       env: { PATH: process.env.PATH, ...env },
     });
     t.is(ran.status, status, ran.stderr);
-    t.not(status === 0 ? ran.stdout : ran.stderr, '');
+    const text = status === 0 ? ran.stdout : ran.stderr;
+    t.not(text, '');
+    t.true(text.includes(told), text);
   }
   t.deepEqual(readdirSync(dataDir), []);
 });

@@ -267,6 +267,11 @@ const CREATES: Case[] = [
     invalid('scopes[1]', 'is no scope', 'scope'),
   ),
   refusedCreate(
+    'a scope with a typing error',
+    { ...ORGANISATION, scopes: ['logs.lst'] },
+    invalid('scopes[0]', 'is no scope; the nearest: logs.list', 'scope'),
+  ),
+  refusedCreate(
     'a scope of another kind',
     { ...ORGANISATION, scopes: ['completions.write'] },
     invalid('scopes[0]', 'cannot hold'),

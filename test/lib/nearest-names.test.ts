@@ -2,7 +2,17 @@
 import test from 'ava';
 import { nearestNames } from '../../src/lib/nearest-names.ts';
 
-const NAMES = ['openai', 'azure-openai', 'anthropic', 'mistral-ai', 'groq', 'ollama', 'x-ai'];
+const NAMES = [
+  'retry',
+  'weight',
+  'openai',
+  'azure-openai',
+  'anthropic',
+  'mistral-ai',
+  'groq',
+  'ollama',
+  'x-ai',
+];
 
 for (const [word, nearest] of [
   ['opnai', 'openai'],
@@ -11,6 +21,8 @@ for (const [word, nearest] of [
   ['mistral', 'mistral-ai'],
   ['grok', 'groq'],
   ['olama', 'ollama'],
+  ['retries', 'retry'],
+  ['weights', 'weight'],
 ] as const)
   test(`${word} is nearest to ${nearest}`, (t) => {
     t.is(nearestNames(word, NAMES)[0], nearest);

@@ -21,13 +21,19 @@ export const disk: Check = {
         todo: 'Make room, or lower GATEWAY_LOG_RETENTION_DAYS and GATEWAY_BODY_RETENTION_DAYS.',
       }));
     const refused = await diskProbe({ folders })();
-    if (refused !== undefined) findings.push({ why: refused, todo: 'Make room on it, or mend it.' });
+    if (refused !== undefined) findings.push({ why: refused, todo: todoOf(refused) });
     return {
       looked: free.map(({ folder, bytes }) => `${folder}: ${megabytes(bytes)} free`).join(', '),
       findings,
     };
   },
 };
+
+function todoOf(refused: string): string {
+  return /\((?:EACCES|EPERM)\)/.test(refused)
+    ? 'Run the command as the owner of the folder.'
+    : 'Make room on it, or mend it.';
+}
 
 function room(folder: string): { readonly bytes: number; readonly share: number } {
   const { bavail, bsize, blocks } = statfsSync(folder);

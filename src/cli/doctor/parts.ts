@@ -1,4 +1,5 @@
 // The parts of an embedded data folder: each is there and of this store.
+import { accessSync, constants, existsSync } from 'node:fs';
 import { partsOf } from '../../app/stores.ts';
 import { findTroubles, PartsError } from '../../store/data-folder/guard.ts';
 import type { Check } from './check.ts';
@@ -7,6 +8,8 @@ export const parts: Check = {
   name: 'data folder',
   run: async ({ settings, running }) => {
     if (settings.mongodbUri !== undefined) return undefined;
+    const refused = refusalOf(settings.dataDir);
+    if (refused !== undefined) return { looked: settings.dataDir, findings: [refused] };
     // A running gateway holds state.db exclusively, and has checked it.
     const looked = partsOf(settings).filter((part) => !running || part !== 'state.db');
     return {
@@ -26,5 +29,20 @@ function troubles(dataDir: string, looked: ReturnType<typeof partsOf>): { why: s
   } catch (error) {
     if (error instanceof PartsError) return error.troubles.map(described);
     throw error;
+  }
+}
+
+/** That another user has the folder: nothing in it can be looked at. */
+function refusalOf(dataDir: string): { why: string; todo: string } | undefined {
+  if (!existsSync(dataDir)) return undefined;
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return {
+      why: `this user may not read and write the folder (${code})`,
+      todo: 'Run the command as the owner of the folder.',
+    };
   }
 }

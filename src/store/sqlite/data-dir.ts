@@ -1,8 +1,9 @@
 // The data directory: private to its owner, and to one process at a time.
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fail } from '../../lib/errors.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 
 export interface DataDirLock {
   readonly databasePath: string;
@@ -23,7 +24,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   const lockPath = join(dataDir, 'lock.db');
   const databasePath = join(dataDir, 'sluice.db');
   usable(dataDir, () => {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     makePrivate(lockPath);
   });
   const database = new DatabaseSync(lockPath, { timeout: 0 });
@@ -43,7 +44,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
     prepare: () =>
       usable(dataDir, () => {
         makePrivate(databasePath);
-        mkdirSync(join(dataDir, 'logs'), { recursive: true, mode: 0o700 });
+        makeFolder(join(dataDir, 'logs'), 0o700);
       }),
     release: () => {
       held.delete(database);
@@ -56,11 +57,24 @@ function usable(dataDir: string, make: () => void): void {
   try {
     make();
   } catch (cause) {
-    throw fail('store_unavailable', `the data directory ${dataDir} cannot be used: ${textOf(cause)}`, {
-      cause,
-    });
+    const todo = TODO[(cause as NodeJS.ErrnoException).code ?? ''] ?? TODO.EACCES;
+    throw fail(
+      'store_unavailable',
+      `the data directory ${dataDir} cannot be used: ${textOf(cause)}: ${todo}`,
+      { cause },
+    );
   }
 }
+
+const ANOTHER = 'set GATEWAY_DATA_DIR (or --data-dir)';
+/** What helps, by the system's code. */
+const TODO = {
+  EACCES: `${ANOTHER} to a folder that this user may write`,
+  EEXIST: `it is no folder; ${ANOTHER} to one`,
+  ENOTDIR: `a part of it is no folder; ${ANOTHER} to another one`,
+  EROFS: `its file system is read-only; ${ANOTHER} to a folder on another one`,
+  ENOSPC: `the disk is full: make room, or ${ANOTHER} to a folder on another one`,
+} as Readonly<Record<string, string>> & { readonly EACCES: string };
 
 /** An unreferenced connection is garbage-collected, and its lock released: this set refers to the held ones. */
 const held = new Set<DatabaseSync>();

@@ -75,7 +75,9 @@ function serveOver<C, S>(end: WorkerEnd, groupSize: number, open: (setup: S) => 
   try {
     run = open(setup);
   } catch (error) {
-    const message = `the store could not be opened: ${error instanceof Error ? error.message : String(error)}`;
+    const why = error instanceof Error ? error.message : String(error);
+    const todo = /disk is full/.test(why) ? ': make room on the disk of the data folder' : '';
+    const message = `the store could not be opened: ${why}${todo}`;
     end.post({ opened: false, message } satisfies Opened);
     return;
   }
