@@ -9,6 +9,7 @@ export class HeaderNames {
   /** The first is canonical. */
   readonly prefixes: readonly string[];
   readonly #full = new Map<string, readonly string[]>();
+  readonly #sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
   constructor(prefixes: readonly string[]) {
     this.prefixes = prefixes;
@@ -26,6 +27,16 @@ export class HeaderNames {
       this.#full.set(name, full);
     }
     return full;
+  }
+
+  /** All accepted spellings of some headers, and their names without a prefix. Made once per list. */
+  spellingsOf(names: readonly string[]): ReadonlySet<string> {
+    let set = this.#sets.get(names);
+    if (set === undefined) {
+      set = new Set(names.flatMap((name) => [name, ...this.of(name)]));
+      this.#sets.set(names, set);
+    }
+    return set;
   }
 
   /** Whether a lower-case header name is one of the gateway's own. */
@@ -51,6 +62,16 @@ export class GatewayHeaders {
       if (value !== undefined) return typeof value === 'string' ? value : value.join(', ');
     }
     return undefined;
+  }
+
+  /**
+   * Whether `get` or `plain` finds any of them. A call has few headers: one look at each costs less than one for each
+   * spelling of names that are seldom there.
+   */
+  hasAny(names: readonly string[]): boolean {
+    const spellings = this.names.spellingsOf(names);
+    for (const name of Object.keys(this.raw)) if (spellings.has(name)) return true;
+    return false;
   }
 
   /** Any other header by its lower-case name. */

@@ -17,8 +17,10 @@ export function headerOptions(
   onlyHarmless: boolean,
 ): ProviderOptions {
   if (entry.options === undefined) return NONE;
+  const { fromHeaders, headerNames } = optionsOf(entry);
+  if (!headers.hasAny(headerNames)) return NONE;
   let options: Record<string, string> | undefined;
-  for (const { spec, headers: names } of optionsOf(entry).fromHeaders) {
+  for (const { spec, headers: names } of fromHeaders) {
     if (onlyHarmless && !isHarmless(spec)) continue;
     const value = first(headers, names);
     if (value === undefined) continue;

@@ -13,6 +13,8 @@ export interface OptionHeaders {
 export interface OptionIndex {
   /** Those that headers set. */
   readonly fromHeaders: readonly OptionHeaders[];
+  /** The headers of those. */
+  readonly headerNames: readonly string[];
   /** Those that a config may name, by name and alias. */
   readonly fromConfig: ReadonlyMap<string, OptionSpec>;
   /** Those of integrations and virtual keys, the common ones among them, by name. */
@@ -61,8 +63,10 @@ export function byNameAndAlias(specs: readonly OptionSpec[]): ReadonlyMap<string
 
 function indexOf(specs: readonly OptionSpec[]): OptionIndex {
   const from = (source: OptionSource): OptionSpec[] => specs.filter((spec) => comesFrom(spec, source));
+  const fromHeaders = from('header').map((spec) => ({ spec, headers: headersOf(spec) }));
   return {
-    fromHeaders: from('header').map((spec) => ({ spec, headers: headersOf(spec) })),
+    fromHeaders,
+    headerNames: fromHeaders.flatMap(({ headers }) => headers),
     fromConfig: byNameAndAlias(from('config')),
     stored: new Map([...COMMON_OPTIONS, ...from('stored')].map((spec) => [spec.name, spec])),
     checked: specs.filter((spec) => isCheckedPerCall(spec)),
