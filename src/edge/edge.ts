@@ -41,7 +41,7 @@ export function createEdge(deps: EdgeDeps): Dispatch {
     ctx.respond = false;
     respondError(
       ctx.res,
-      fail('route_unknown', 'there is nothing at this path'),
+      fail('route_unknown', 'there is nothing at this path: the API is under /v1, its reference at /docs'),
       { plane: Plane.DATA },
       strayHeaders(deps.rest.names, ctx.req),
     );

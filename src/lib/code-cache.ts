@@ -41,6 +41,7 @@ export function useCodeCache(caches: string): void {
   if (build === undefined) return;
   place = join(caches, `${build}${versionOf()}.code`);
   kept = readKept(place);
+  withoutLoaderWarning();
   const prototype = Module.prototype as unknown as { _compile: Compile };
   const own = prototype._compile;
   prototype._compile = function compile(content, filename, format) {
@@ -73,18 +74,23 @@ function forgetSource(module: object): void {
 }
 
 function scriptOf(content: string, filename: string, cachedData: Buffer | undefined): Script {
+  return new Script(BEFORE + content + AFTER, {
+    filename,
+    ...(cachedData && { cachedData }),
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+}
+
+/**
+ * Node.js calls the loader of `import()` in scripts experimental, and says so on stderr at the first `import()`, which may be
+ * that of a call.
+ */
+function withoutLoaderWarning(): void {
   const { emitWarning } = process;
-  // Node.js calls the loader of `import()` in scripts experimental, and says so on stderr.
-  process.emitWarning = () => {};
-  try {
-    return new Script(BEFORE + content + AFTER, {
-      filename,
-      ...(cachedData && { cachedData }),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-    });
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
+    if (typeof warning === 'string' && warning.startsWith('vm.USE_MAIN_CONTEXT_DEFAULT_LOADER')) return;
+    Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
 }
 
 /** Keeps what is compiled now, where a file was not kept yet. Called once, when the start is over: in turns. */

@@ -295,6 +295,7 @@ for (const path of [
     t.is(answer.status, 404);
     restErrorShape(t, answer.json, false);
     t.like(answer.json.error, { code: 'route_unknown' });
+    t.regex(String((answer.json.error as { message: string }).message), /the API is under \/v1/);
     t.regex(String(answer.headers['x-gateway-request-id']), UUID);
     t.regex(String(answer.headers['x-gateway-trace-id']), UUID);
     t.is(sent.length, 0);
