@@ -67,10 +67,11 @@ export class Books {
         call.account.claim = undefined;
         resolve(undefined);
       }, CLAIM_MS + call.patienceMs).unref();
-      call.account.claim = (entry) => {
+      const claim = (entry: RequestRecord): void => {
         clearTimeout(late);
         resolve(entry);
       };
+      call.account.claim = claim;
     });
   }
 

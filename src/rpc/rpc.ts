@@ -176,6 +176,8 @@ function promiseIds(req: IncomingMessage, res: ServerResponse, ids: Record<strin
     for (const [name, value] of Object.entries(ids)) res.setHeader(name, value);
   } else if (grpc && !type.startsWith('application/grpc-web')) {
     const addTrailers = res.addTrailers.bind(res);
-    res.addTrailers = (trailers) => addTrailers({ ...ids, ...(trailers as Record<string, string>) });
+    const withIds: typeof res.addTrailers = (trailers) =>
+      addTrailers({ ...ids, ...(trailers as Record<string, string>) });
+    res.addTrailers = withIds;
   }
 }

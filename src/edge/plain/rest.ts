@@ -40,7 +40,8 @@ export function createPlainRest(deps: RestDeps): Plain {
       const { call, route } = opened;
       const body = parsed(request.body);
       call.bodyBytes = request.body.length;
-      request.left = (error) => call.abort(error);
+      const left: PlainRequest['left'] = (error) => call.abort(error);
+      request.left = left;
       const streams = route.streamMethod !== undefined && wantsStream(body);
       if (streams && route.streamMethod !== undefined) call.method = route.streamMethod;
       return answer(deps, call, body, streams);

@@ -17,7 +17,8 @@ export function drained<T>(
 ): Promise<AsyncIterable<T>> {
   const held = new HeldSignal(drains, call, signal);
   return new Promise((resolve, reject) => {
-    held.onCut = () => reject(clientLeft());
+    const refuse = (): void => reject(clientLeft());
+    held.onCut = refuse;
     start(held).then(
       (answer) => {
         const stream = new Drained(answer[Symbol.asyncIterator](), held);
@@ -50,10 +51,11 @@ class Drained<T> implements AsyncIterableIterator<T, undefined>, Batched<T> {
     this.#inner = inner;
     this.#held = held;
     this.#batches = batched(inner);
-    held.onCut = () => {
+    const cut = (): void => {
       this.drain();
       this.#reject?.(clientLeft());
     };
+    held.onCut = cut;
   }
 
   [Symbol.asyncIterator](): this {

@@ -108,7 +108,8 @@ export class Guards<Request extends object> {
         form: pieceForm(this.#name),
         denied: (run) => this.#denied(bound, input, run),
       });
-      this.#call.streamHooks = (): void => noteHooks(this.#call, outcome(), 'after');
+      const note = (): void => noteHooks(this.#call, outcome(), 'after');
+      this.#call.streamHooks = note;
       const keeps = (): boolean => outcome()?.decision === 'pass';
       const stream = events as unknown as Answer;
       return { answer: stream, status, input, output: undefined, tells, keeps, closing: outcome };

@@ -1,7 +1,7 @@
 // Keeps the bodies of a call as references, which are read when they are written after the call.
 import type { Message } from '@bufbuild/protobuf';
 import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
-import type { Passing } from '../../call/bodies.ts';
+import type { CallBodies, Passing } from '../../call/bodies.ts';
 import type { Call } from '../../call/call.ts';
 import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
@@ -42,7 +42,9 @@ export function noteRequest({ bodies }: Call, name: OperationName, request: obje
   if (bodies === undefined) return;
   const { request: schema, hasBody } = operationRow(name);
   if (!hasBody) return;
-  bodies.request = () => rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
+  const text: CallBodies['request'] = () =>
+    rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
+  bodies.request = text;
 }
 
 /** The answer as it goes to the caller; the pieces of a stream are collected as they pass, unless they are already. */
@@ -60,14 +62,17 @@ export function noteAnswer<Answer extends object>(call: Call, name: OperationNam
 export function noteWhole({ bodies }: Call, name: OperationName, answer: object): void {
   if (bodies === undefined) return;
   const schema = operationRow(name).answer;
-  bodies.response = () => rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
+  const text: CallBodies['response'] = () =>
+    rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
+  bodies.response = text;
 }
 
 /** Where the pieces of a streamed answer go; undefined when they are not kept. */
 export function assembledIn({ bodies }: Call, name: OperationName): Assembled | undefined {
   if (bodies === undefined) return undefined;
   const assembled = pieceForm(name).assembled();
-  bodies.response = () => assembled.json();
+  const text: CallBodies['response'] = () => assembled.json();
+  bodies.response = text;
   bodies.passing.response = assembled;
   return assembled;
 }

@@ -106,7 +106,8 @@ export class RawGuards {
       form,
       denied: (run) => this.#denied(run),
     });
-    this.#call.streamHooks = (): void => noteHooks(this.#call, guarded.outcome(), 'after');
+    const note = (): void => noteHooks(this.#call, guarded.outcome(), 'after');
+    this.#call.streamHooks = note;
     return guarded;
   }
 

@@ -94,11 +94,12 @@ class ThreadReader implements AnswerReader {
         void this.#stop();
         this.#answered?.(undefined);
       }, DEADLINE_MS);
-      this.#answered = (reply) => {
+      const answered = (reply: ReadingReply | undefined): void => {
         clearTimeout(late);
         this.#answered = undefined;
         resolve(reply);
       };
+      this.#answered = answered;
       this.#worker ??= this.#start();
       this.#worker.postMessage({ ...order, body: shared });
     });

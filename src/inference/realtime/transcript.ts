@@ -14,7 +14,8 @@ export class Transcript {
   constructor(bodies: CallBodies | undefined) {
     this.#kept = bodies !== undefined;
     if (bodies === undefined) return;
-    bodies.response = () => JSON.stringify({ transcript: this.#lines });
+    const text = (): string => JSON.stringify({ transcript: this.#lines });
+    bodies.response = text;
     bodies.passing.response = { held: 0, left: 0 };
   }
 

@@ -56,6 +56,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler, LongWait {
   #request: OutboundRequest;
   #upload: Upload | undefined;
   #timer: NodeJS.Timeout | undefined;
+  place = -1;
   seenAt = 0;
   patienceMs = 0;
   #state = WAITING;

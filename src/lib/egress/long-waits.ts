@@ -1,7 +1,8 @@
 // Long waits for a sign of life: all are looked at once a second, because a timer for each costs more than the wait.
+import { type Placed, Places } from '../places.ts';
 
 /** One that waits. */
-export interface LongWait {
+export interface LongWait extends Placed {
   /** `now` of its waits when the last sign of life came. */
   seenAt: number;
   /** How long it waits for the next one, in milliseconds. */
@@ -15,7 +16,7 @@ const LOOK_MS = 1000;
 /** Waits that end up to one look late. */
 export class LongWaits {
   readonly #lookMs: number;
-  readonly #waits = new Set<LongWait>();
+  readonly #waits = new Places<LongWait>();
   #timer: NodeJS.Timeout | undefined;
   /** Milliseconds, moved on by each look. */
   now = 0;
@@ -44,7 +45,7 @@ export class LongWaits {
       return;
     }
     // Never early: the sign of life may have come right before the look that followed it.
-    for (const wait of this.#waits) if (this.now - wait.seenAt > wait.patienceMs) wait.silence();
+    for (const wait of [...this.#waits]) if (this.now - wait.seenAt > wait.patienceMs) wait.silence();
   }
 }
 

@@ -1,5 +1,6 @@
 // Outermost: calls that go on after their answer. What they come to is in the log and the books like any other call.
 import { ResponsesService } from '../../../gen/gateway/inference/v2/responses_pb.ts';
+import type { Call } from '../../call/call.ts';
 import { type Interceptor, isStream, type Output } from '../handler.ts';
 
 const { createResponse, streamResponse } = ResponsesService.method;
@@ -10,11 +11,12 @@ export function detachedInterceptor(): Interceptor {
     return (next) => (input, call) =>
       new Promise<Output>((resolve, reject) => {
         let isDetached = false;
-        call.detach = (answer) => {
+        const detach: Call['detach'] = (answer) => {
           isDetached = true;
           call.detached();
           resolve(answer);
         };
+        call.detach = detach;
         next(input, call).then((output) => {
           if (isDetached) return drain(output);
           resolve(output);

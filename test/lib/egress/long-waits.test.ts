@@ -12,6 +12,7 @@ function wait(waits: LongWaits, patienceMs: number): Watched {
   const { promise, resolve } = Promise.withResolvers<number>();
   const begun = performance.now();
   const watched = {
+    place: -1,
     seenAt: 0,
     patienceMs,
     done: promise,
