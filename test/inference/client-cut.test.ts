@@ -83,7 +83,11 @@ const only = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 
 async function entryOf(trace: string): Promise<{ entry: Json; attempts: Json[] }> {
-  const [entry = {}] = await client.logs(trace);
+  // That a client has left is noticed after it did.
+  const [entry = {}] = await until(
+    () => client.logs(trace),
+    ({ length }) => length > 0,
+  );
   return { entry, attempts: (entry.attempts ?? []) as Json[] };
 }
 
