@@ -24,15 +24,16 @@ for (const dialect of readdirSync(ROOT)) {
         t.deepEqual(actual, golden.expected('stream-request.json', actual));
         const whole = golden.stream([bytes]);
         t.deepEqual(whole, golden.expected('chunks.json', whole));
+        const told = golden.told([bytes]);
+        const check = (made: () => Iterable<Uint8Array>, how: string): void => {
+          if (golden.told(made()) !== told) t.deepEqual(golden.stream(made()), whole, how);
+        };
         for (let round = 0; round < ROUNDS; round += 1) {
-          const cut = pieces(bytes, seeded(round), [1, 3, 20, 200][round % 4] as number);
-          t.deepEqual(golden.stream(cut), whole, `cut with seed ${round}`);
+          const mean = [1, 3, 20, 200][round % 4] as number;
+          check(() => pieces(bytes, seeded(round), mean), `cut with seed ${round}`);
         }
-        const told = JSON.stringify(whole);
-        for (const at of cuts(bytes)) {
-          const cut = golden.stream([bytes.subarray(0, at), bytes.subarray(at)]);
-          if (JSON.stringify(cut) !== told) t.deepEqual(cut, whole, `cut behind byte ${at}`);
-        }
+        for (const at of cuts(bytes))
+          check(() => [bytes.subarray(0, at), bytes.subarray(at)], `cut behind byte ${at}`);
       }
       if (golden.answerFile() !== undefined) {
         const actual = golden.whole();

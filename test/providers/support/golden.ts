@@ -130,11 +130,20 @@ export class GoldenCase {
 
   /** The stream's outcome when its bytes come in these pieces. */
   stream(pieces: Iterable<Uint8Array>): unknown {
+    return JSON.parse(this.#streamed(pieces, said));
+  }
+
+  /** As `stream`, in a text that is the same where all that would be written is: for comparing many cuts. */
+  told(pieces: Iterable<Uint8Array>): string {
+    return this.#streamed(pieces, written);
+  }
+
+  #streamed(pieces: Iterable<Uint8Array>, say: typeof said): string {
     const translator = this.#streaming().stream(this.request, contextOf(this.target));
     const chunks: unknown[] = [];
     const schema = SCHEMAS[this.settings.operation].chunk as DescMessage;
     const take = (items: readonly (unknown | Run<unknown>)[]): void => {
-      for (const chunk of piecesOf(items)) chunks.push(said(schema, chunk as Message));
+      for (const chunk of piecesOf(items)) chunks.push(say(schema, chunk as Message));
     };
     const reader = answerReader(translator, this.dialect.framing ?? 'sse', take);
     const result = outcome(() => {
@@ -144,7 +153,7 @@ export class GoldenCase {
       return {};
     });
     const usage = translator.usage();
-    return plain({
+    return JSON.stringify({
       chunks,
       usage: shownUsage(usage),
       model: translator.model(),
@@ -182,6 +191,13 @@ function said(schema: DescMessage, message: Message): unknown {
   const raw = rawJsonOf(message);
   if (raw === undefined) return codec.encode(schema, message);
   return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+}
+
+/** As `said`, with the text as it is. */
+function written(schema: DescMessage, message: Message): unknown {
+  const raw = rawJsonOf(message);
+  if (raw === undefined) return codec.encode(schema, message);
+  return typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8');
 }
 
 function shownUsage(usage: UsageReport): unknown {

@@ -31,6 +31,27 @@ export function replay(id: string, strict = true) {
   const chat = dialect.chat!;
   const context = contextOf(target);
   const text = (raw: string | Uint8Array): Json => JSON.parse(Buffer.from(raw).toString('utf8')) as Json;
+  function streamed(pieces: Iterable<Uint8Array>, ends: 'well' | 'error') {
+    const translator = chat.stream(REQUEST, context);
+    const texts: string[] = [];
+    const take = (found: Parameters<typeof piecesOf<ChatCompletionChunk>>[0]): void => {
+      for (const chunk of piecesOf(found)) {
+        const raw = rawJsonOf(chunk) ?? JSON.stringify(codec.encode(ChatCompletionChunkSchema, chunk));
+        texts.push(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+      }
+    };
+    const reader = answerReader(translator, dialect.framing ?? 'sse', take);
+    let error: GatewayError | undefined;
+    try {
+      for (const piece of pieces) reader.push(piece);
+      reader.end();
+      take(translator.end());
+    } catch (thrown) {
+      if (ends === 'well' || !(thrown instanceof GatewayError)) throw thrown;
+      error = thrown;
+    }
+    return { texts, usage: counts(translator.usage()), error };
+  }
   return {
     dialect,
     /** What the provider gets of a request with this JSON. */
@@ -48,27 +69,12 @@ export function replay(id: string, strict = true) {
     },
     /** @param ends `error`: an error is told and not thrown */
     stream(pieces: Iterable<Uint8Array>, ends: 'well' | 'error' = 'well') {
-      const translator = chat.stream(REQUEST, context);
-      const chunks: Json[] = [];
-      const take = (found: Parameters<typeof piecesOf<ChatCompletionChunk>>[0]): void => {
-        for (const chunk of piecesOf(found)) {
-          const raw = rawJsonOf(chunk);
-          chunks.push(
-            raw === undefined ? (codec.encode(ChatCompletionChunkSchema, chunk) as Json) : text(raw),
-          );
-        }
-      };
-      const reader = answerReader(translator, dialect.framing ?? 'sse', take);
-      let error: GatewayError | undefined;
-      try {
-        for (const piece of pieces) reader.push(piece);
-        reader.end();
-        take(translator.end());
-      } catch (thrown) {
-        if (ends === 'well' || !(thrown instanceof GatewayError)) throw thrown;
-        error = thrown;
-      }
-      return { chunks, usage: counts(translator.usage()), error };
+      const { texts, usage, error } = streamed(pieces, ends);
+      return { chunks: texts.map(text), usage, error };
+    },
+    /** As `stream`, in a text that is the same where all that would be written is: for comparing many cuts. */
+    told(pieces: Iterable<Uint8Array>): string {
+      return JSON.stringify(streamed(pieces, 'well'));
     },
   };
 }
