@@ -7,6 +7,8 @@ export interface Unreported {
   readonly request: object;
   /** Undefined: it broke off before any of the answer arrived. */
   readonly answered: string | undefined;
+  /** What its provider counted before it broke off: the prompt. */
+  readonly counted?: UsageRecord;
 }
 
 /** What traces tell of a tool call of the Model Context Protocol. */

@@ -1,7 +1,8 @@
 // What agents send and providers answer that no document says: members that a wire has no word for are left out and
 // named, conversations go on after a model's mistakes, and nonsense is no answer.
 import test from 'ava';
-import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { eventually } from '../support/eventually.ts';
+import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { type Script, startScriptedProvider } from '../support/scripted-provider.ts';
 
 type Json = Record<string, unknown>;
@@ -352,3 +353,38 @@ test('a condition of a provider is no bill', async (t) => {
   t.is(status, 412);
   t.like(json, { type: 'error', error: { type: 'invalid_request_error' } });
 });
+
+for (const path of ['/messages', '/responses', '/chat/completions'])
+  test(`an answer of Anthropic's that breaks off is booked with what was said of it: ${path}`, async (t) => {
+    const words = Array.from({ length: 40 }, (_, i) => `word number ${i}, `);
+    const start = {
+      type: 'message_start',
+      message: {
+        ...(ok.anthropic!.json as Json),
+        content: [],
+        usage: { input_tokens: 500, output_tokens: 1 },
+      },
+    };
+    const begun = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
+    const said = words.map((text) => ({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text },
+    }));
+    const asked =
+      path === '/responses' ? { model: 'claude-x', input: 'hi', stream: true } : { ...message, stream: true };
+    const trace = `broken${path.replace('/', '-')}`.replace('/', '-');
+    const script = { events: [start, begun, ...said] };
+    const { text } = await post('anthropic', path, asked, script, { 'x-gateway-trace-id': trace });
+    t.true(text.includes('word number 39'));
+    const entry = await eventually('the entry of the call', async () => {
+      const answer = await fetch(`${gateway.origin}/v1/logs?trace_id=${trace}`, {
+        headers: { 'x-gateway-api-key': ADMIN_KEY },
+      });
+      const { data } = (await answer.json()) as { data: Json[] };
+      return data[0];
+    });
+    const { prompt_tokens: prompt, completion_tokens: completion } = entry.usage as Record<string, number>;
+    t.is(prompt, 500);
+    t.true(completion! > 100 && completion! < 400, String(completion));
+  });

@@ -168,7 +168,15 @@ export class Attempt {
     this.#served(tier);
     const { record: callRecord } = this.#call;
     const assumed = usage === undefined ? this.#assumed(outcome) : undefined;
-    const record = usage ? usageRecord(usage) : assumed;
+    const told = usage && usageRecord(usage);
+    // A stream that broke off after its provider had counted the prompt: what was said is estimated.
+    const isPart =
+      told !== undefined &&
+      told.completionTokens === undefined &&
+      outcome !== 'success' &&
+      this.#asked !== undefined &&
+      this.#said !== undefined;
+    const record = isPart ? undefined : (told ?? assumed);
     const estimated = usageEstimated || assumed !== undefined;
     // An attempt that was given up for another one says nothing of the call.
     if (
@@ -185,7 +193,12 @@ export class Attempt {
     const reached = outcome !== 'error' || (status >= 200 && status <= 299);
     const exchange =
       record === undefined && this.#asked !== undefined && reached
-        ? { attemptId: id, request: this.#asked, answered: this.#said }
+        ? {
+            attemptId: id,
+            request: this.#asked,
+            answered: this.#said,
+            ...(isPart ? { counted: told } : {}),
+          }
         : undefined;
     if (exchange !== undefined) callRecord.unreported.push(exchange);
     const entry: Writable<AttemptRecord> = {

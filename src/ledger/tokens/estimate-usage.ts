@@ -6,7 +6,7 @@ import type { TokenCounter } from './counter.ts';
 import { textsIn } from './texts.ts';
 
 /** The request and the answer of an attempt; `answered` is undefined when it broke off before any answer. */
-export type Exchange = Pick<Unreported, 'request' | 'answered'>;
+export type Exchange = Pick<Unreported, 'request' | 'answered' | 'counted'>;
 
 const known = new WeakMap<Exchange, Promise<UsageRecord>>();
 
@@ -26,8 +26,12 @@ export function estimateUsage(counter: TokenCounter, exchange: Exchange): Promis
  */
 async function countUsage(
   counter: TokenCounter,
-  { request, answered: answer }: Exchange,
+  { request, answered: answer, counted }: Exchange,
 ): Promise<UsageRecord> {
+  if (counted !== undefined) {
+    const [completionTokens = 0] = await counter.count([answer ?? '']);
+    return { ...counted, completionTokens, totalTokens: counted.promptTokens + completionTokens };
+  }
   const [asked = 0, answered = 0] = await counter.count([textsIn(request), answer ?? '']);
   const makes =
     answer !== undefined ? answered : 'maxTokens' in request ? estimateOf(0, request, true).output : 0;

@@ -17,7 +17,7 @@ import { annotations } from './citations.ts';
 import { errorInside, speaksOfError } from './error.ts';
 import { finishReason } from './finish-reason.ts';
 import { argumentsText, ownBlock, refusalIn } from './response.ts';
-import { readUsage, usageIn } from './usage.ts';
+import { readBegun, readUsage, usageIn } from './usage.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 
@@ -111,7 +111,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   }
 
   usage(): UsageReport {
-    return this.#usage && readUsage(this.#usage, false);
+    return this.#usage && (this.#finished ? readUsage : readBegun)(this.#usage, false);
   }
 
   model(): string | undefined {

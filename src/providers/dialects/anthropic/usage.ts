@@ -37,6 +37,13 @@ export function readUsage(counts: JsonObject, strict: boolean): UsageReport {
   });
 }
 
+/** Of an answer that is not over: its beginning counts the prompt, and of what is made only the first tokens. */
+export function readBegun({ output_tokens: _, ...counts }: JsonObject, strict: boolean): UsageReport {
+  const usage = readUsage(counts, strict);
+  if (typeof usage === 'object') usage.completionTokens = undefined;
+  return usage;
+}
+
 function tokens(value: JsonValue | undefined): bigint | undefined {
   return typeof value === 'number' ? BigInt(value) : undefined;
 }

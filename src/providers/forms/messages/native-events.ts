@@ -5,7 +5,7 @@ import { fail } from '../../../lib/errors.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, StreamTranslator } from '../../dialect.ts';
 import { errorInside, speaksOfError } from '../../dialects/anthropic/error.ts';
-import { readUsage, usageIn } from '../../dialects/anthropic/usage.ts';
+import { readBegun, readUsage, usageIn } from '../../dialects/anthropic/usage.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import { clip } from '../../provider-error.ts';
@@ -74,7 +74,7 @@ export class NativeEvents implements StreamTranslator<MessageEvent> {
   }
 
   usage(): UsageReport {
-    return this.#usage && readUsage(this.#usage, false);
+    return this.#usage && (this.#told || this.#done ? readUsage : readBegun)(this.#usage, false);
   }
 
   model(): string | undefined {
