@@ -1,5 +1,5 @@
 // Long JSON written in slices of the event loop: the same text as JSON.stringify, piece by piece.
-import { TimeSlices } from './time-slices.ts';
+import { nextSlice } from './time-slices.ts';
 
 /** What is written at once, in characters and 16 for each value: less than a millisecond of work. */
 const PIECE = 131_072;
@@ -11,7 +11,6 @@ const VALUE = 16;
  */
 export async function jsonInSlices(value: unknown): Promise<string | Uint8Array> {
   if (weightOf(value, PIECE) < PIECE) return JSON.stringify(value);
-  const slices = new TimeSlices();
   const pieces: Buffer[] = [];
   let text = '';
   for (const piece of piecesOf(value)) {
@@ -20,7 +19,7 @@ export async function jsonInSlices(value: unknown): Promise<string | Uint8Array>
       pieces.push(Buffer.from(text));
       text = '';
     }
-    const next = slices.next();
+    const next = nextSlice();
     if (next !== undefined) await next;
   }
   pieces.push(Buffer.from(text));

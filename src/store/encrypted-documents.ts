@@ -5,7 +5,7 @@
 // its document is read and listed as ever, looking at the secret itself throws an error that names the key, and
 // `onUnreadable` hears of each. An update that brings a new value repairs it.
 import type { TenantScope } from '../call/scope.ts';
-import { mapInSlices } from '../lib/time-slices.ts';
+import { mapInSlices, nextSlice } from '../lib/time-slices.ts';
 import type { Collection } from './collection.ts';
 import { bodyText } from './document-checks.ts';
 import type { Document, DocumentStore, WriteOperation } from './documents.ts';
@@ -45,6 +45,7 @@ export function encryptedDocuments(documents: DocumentStore, encryption: Encrypt
     const given = operation.kind === 'insert' ? operation.document : operation.change;
     // What JSON makes of it is what is sealed and what is answered.
     const plain: object = JSON.parse(bodyText(given.body));
+    await nextSlice();
     const body = sealedBody(await keys.current(), { organisationId, collection, id }, plain);
     if (operation.kind === 'insert') {
       return { operation: { ...operation, document: { ...operation.document, body } }, body: plain };

@@ -1,6 +1,6 @@
 // Lists without an end of their own, read page by page.
 import type { TenantScope } from '../call/scope.ts';
-import { TimeSlices } from '../lib/time-slices.ts';
+import { nextSlice } from '../lib/time-slices.ts';
 import type { Collection } from './collection.ts';
 import type { Document, DocumentStore, PageQuery } from './documents.ts';
 
@@ -20,7 +20,6 @@ export async function* everyDocument<B extends object>(
   collection: Collection<B>,
   query: ListQuery = {},
 ): AsyncGenerator<Document<B>, void> {
-  const slices = new TimeSlices();
   let cursor: string | undefined;
   do {
     const page = await documents.page(scope, collection, {
@@ -29,7 +28,7 @@ export async function* everyDocument<B extends object>(
       ...(cursor === undefined ? {} : { cursor }),
     });
     for (const document of page.documents) {
-      const next = slices.next();
+      const next = nextSlice();
       if (next !== undefined) await next;
       yield document;
     }

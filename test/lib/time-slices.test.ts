@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { jsonInSlices } from '../../src/lib/json-in-slices.ts';
-import { mapInSlices } from '../../src/lib/time-slices.ts';
+import { mapInSlices, nextSlice } from '../../src/lib/time-slices.ts';
 
 /** Holds the thread for longer than a slice. */
 function hold(): void {
@@ -50,9 +50,33 @@ test('several works have one slice in each turn', async (t) => {
   };
   setImmediate(next);
   await Promise.all(['a', 'b', 'c', 'd'].map(work));
-  // All four begin in the first turn; from then on no turn has two.
-  const later = seen.map((at) => at.split(' ')[0]).slice(4);
-  t.is(new Set(later).size, later.length, seen.join());
+  // From the first on no turn has two.
+  const turns = seen.map((at) => at.split(' ')[0]);
+  t.is(new Set(turns).size, 12, seen.join());
+});
+
+test('what waits at once and is short shares a turn, and the longest waiting is first', async (t) => {
+  let turn = 0;
+  let over = false;
+  const count = (): void => {
+    turn++;
+    if (!over) setImmediate(count);
+  };
+  await nextSlice();
+  hold();
+  const order: number[] = [];
+  const all = Array.from({ length: 2000 }, async (_, i) => {
+    await nextSlice();
+    order.push(i);
+  });
+  setImmediate(count);
+  await Promise.all(all);
+  over = true;
+  t.deepEqual(
+    order,
+    order.toSorted((a, b) => a - b),
+  );
+  t.true(turn < 1000, `${turn} turns`);
 });
 
 test('the fault of one item is the fault of all', async (t) => {

@@ -3,6 +3,7 @@
 // the loser of that race reads it again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { nextSlice } from '../../lib/time-slices.ts';
 import {
   type Document,
   type DocumentStore,
@@ -148,6 +149,7 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
     const entries: AuditEntryBody[] = [];
     let { sequence, hash } = position;
     for (const { record } of group.flatMap(({ parts }) => parts)) {
+      await nextSlice();
       const entry = sealed(record, ++sequence, hash, position.recovered && entries.length === 0);
       entries.push(entry);
       hash = entry.hash;

@@ -4,6 +4,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document, WriteOperation } from '../../store/documents.ts';
@@ -72,7 +73,7 @@ export function createChanges(chain: Chain, readers: CallReaders & ManagedReader
     },
 
     async commitAll(call, organisationId, parts) {
-      const all = parts.map(({ method, scope, operations, target }) => ({
+      const all = await mapInSlices(parts, ({ method, scope, operations, target }) => ({
         record: {
           ...auditedCall(call, readers, call.principal, method),
           ...auditedTarget(scope, target),

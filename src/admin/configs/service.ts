@@ -26,7 +26,7 @@ import type { TenantScope } from '../../call/scope.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type ConfigBody, configs, configVersions } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
-import { mapInSlices } from '../../lib/time-slices.ts';
+import { mapInSlices, nextSlice } from '../../lib/time-slices.ts';
 import {
   type Condition,
   type Document,
@@ -182,6 +182,7 @@ async function changedConfig(
   const owner = { tenant: tenantOf(before), id, slug, before: was.config };
   const config =
     request.config === undefined ? was.config : await checkedContent(documents, rules, owner, request.config);
+  await nextSlice();
   const isNew = JSON.stringify(config) !== JSON.stringify(was.config);
   const body = defined<ConfigBody>({
     ...was,

@@ -1,4 +1,5 @@
 // All that is stored, as one document of declared state: the same one as long as nothing changes.
+import { mapInSlices, nextSlice } from '../../lib/time-slices.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { StoredRecords } from './find-stored.ts';
@@ -24,21 +25,30 @@ export async function exportState(
   for (const kind of KINDS) {
     const seen = new Set<string>();
     for (const document of await stored.of(kind)) {
+      const next = nextSlice();
+      if (next !== undefined) await next;
       const record = owned.of(document.id)?.declared ?? (await kind.exported(document, kinds));
       if (record === undefined) continue;
       // What has no slug is found by its name: of several with one name the file can say one.
       const found = kind.slugs ? undefined : `${kind.storedName(document)} ${document.workspaceId}`;
       if (found !== undefined && seen.has(found)) continue;
       if (found !== undefined) seen.add(found);
-      lists.set(kind.list, [...(lists.get(kind.list) ?? []), record]);
+      const list = lists.get(kind.list);
+      if (list === undefined) lists.set(kind.list, [record]);
+      else list.push(record);
     }
   }
   const document: Record<string, JsonObject[] | number> = { version: 1 };
   for (const list of LISTS) {
     const records = lists.get(list);
-    if (records !== undefined) document[list] = records.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    if (records !== undefined) document[list] = await inOrder(records);
   }
   return document;
+}
+
+async function inOrder(records: readonly JsonObject[]): Promise<JsonObject[]> {
+  const placed = await mapInSlices(records, (record) => ({ record, place: placeOf(record) }));
+  return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ record }) => record);
 }
 
 function placeOf({ kind, workspace, slug, name, provider, model, effective_from: from }: JsonObject): string {

@@ -2,6 +2,7 @@
 
 import type { Violation } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
+import { nextSlice } from '../../lib/time-slices.ts';
 import { shapeOf } from '../../rest/json-shape.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { DeclaredRecord, Kind } from './kind.ts';
@@ -27,11 +28,11 @@ export interface ReadFiles {
 const SLUG = /^[A-Za-z0-9_-]{1,255}$/;
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** @param variable the value of a variable; undefined: it is not set */
-export function readFiles(
+/** Gives way to other work in between. @param variable the value of a variable; undefined: it is not set */
+export async function readFiles(
   files: readonly GivenFile[],
   variable: (name: string) => string | undefined,
-): ReadFiles {
+): Promise<ReadFiles> {
   const faults: Violation[] = [];
   const records: DeclaredRecord[] = [];
   const unspeakable: string[] = [];
@@ -41,6 +42,7 @@ export function readFiles(
     const wrong = (path: string, message: string, rule = 'declared'): void =>
       void faults.push({ field: fieldOf(fileIndex, path), rule, message });
     for (const [list, json, path] of listed(file.document, wrong)) {
+      await nextSlice();
       const before = faults.length;
       const { members, secrets } = readSecrets(list, json, fileIndex, path, {
         faults,
@@ -164,8 +166,16 @@ const BY_SLUG: Readonly<Record<string, string>> = {
 };
 const NEVER = new Set(['organisation_id', 'sub-type', 'isDefault']);
 
+const members = new WeakMap<Kind, readonly string[]>();
+
 /** The members that records of a list may have. */
 export function membersOf(kind: Kind): readonly string[] {
+  const known = members.get(kind) ?? readMembers(kind);
+  members.set(kind, known);
+  return known;
+}
+
+function readMembers(kind: Kind): readonly string[] {
   const shape = shapeOf(kind.create.input);
   const names = shape.kind === 'object' ? [...shape.byName.keys()] : [];
   const refs = Object.entries(BY_SLUG).flatMap(([name, id]) => (names.includes(id) ? [name] : []));

@@ -15,6 +15,7 @@ import {
 import type { ChangePart, UnitOfChanges } from '../../access/audit/changes.ts';
 import type { Directory } from '../../access/directory.ts';
 import type { Call } from '../../call/call.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
@@ -31,7 +32,8 @@ export interface DeclaredStateDeps extends WorkOutDeps {
 export function declaredStateService(deps: DeclaredStateDeps) {
   return {
     async planDeclaredState(request: PlanDeclaredStateRequest, call: Call): Promise<DeclaredChanges> {
-      return changesMessage((await workOut(deps, call, declaredOf(request))).changes, false);
+      const { changes } = await workOut(deps, call, declaredOf(request));
+      return changesMessage(changes, false);
     },
 
     async applyDeclaredState(request: ApplyDeclaredStateRequest, call: Call): Promise<DeclaredChanges> {
@@ -96,11 +98,11 @@ function declaredOf({ source, files, secrets }: GivenState): Declared {
   };
 }
 
-function changesMessage(changes: readonly PlannedChange[], applied: boolean): DeclaredChanges {
+async function changesMessage(changes: readonly PlannedChange[], applied: boolean): Promise<DeclaredChanges> {
   return create(DeclaredChangesSchema, {
     object: 'declared-changes',
     applied,
-    changes: changes.map(({ action, kind, name, workspace, file, path, id, members }) =>
+    changes: await mapInSlices(changes, ({ action, kind, name, workspace, file, path, id, members }) =>
       create(DeclaredChangeSchema, {
         action,
         kind,

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantScope } from '../../call/scope.ts';
 import { fail } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/time-slices.ts';
 import type { Collection } from '../../store/collection.ts';
 import { bodyText } from '../../store/document-checks.ts';
 import {
@@ -50,6 +51,7 @@ export class StagedDocuments implements DocumentStore {
   readonly #written: (collection: Collection<object>, document: Document<object>) => void;
   readonly #staged = new Map<string, Map<string, Staged>>();
   readonly #order: Staged[] = [];
+  readonly #byOwner = new Map<number, Staged[]>();
   /** Who writes now. */
   owner = 0;
 
@@ -147,12 +149,15 @@ export class StagedDocuments implements DocumentStore {
     return staged !== undefined && writeOf(staged) !== undefined;
   }
 
-  /** The writes that are left in the end, in the order of first writes. */
-  writes(): StagedWrite[] {
-    return this.#order.flatMap((staged) => {
-      const operation = writeOf(staged);
-      return operation === undefined ? [] : [{ owner: staged.owner, operation }];
-    });
+  /** The writes that are left in the end, in the order of first writes. Gives way to other work in between. */
+  async writes(): Promise<StagedWrite[]> {
+    const all = await mapInSlices(this.#order, (staged) => writesOf([staged]));
+    return all.flat();
+  }
+
+  /** The same of what one owner wrote first. */
+  writesOf(owner: number): StagedWrite[] {
+    return writesOf(this.#byOwner.get(owner) ?? []);
   }
 
   #of(collection: Collection<object>): Map<string, Staged> {
@@ -251,6 +256,9 @@ export class StagedDocuments implements DocumentStore {
       const made: Staged = { collection, base, now, owner: this.owner };
       staged.set(now.id, made);
       this.#order.push(made);
+      const own = this.#byOwner.get(this.owner);
+      if (own === undefined) this.#byOwner.set(this.owner, [made]);
+      else own.push(made);
     }
     this.#written(collection, now);
     return now;
@@ -276,6 +284,13 @@ export class StagedDocuments implements DocumentStore {
       throw fail('conflict', `${fields.join(', ')}: is taken`, { param: fields[0] ?? '', violations, cause });
     }
   }
+}
+
+function writesOf(all: readonly Staged[]): StagedWrite[] {
+  return all.flatMap((staged) => {
+    const operation = writeOf(staged);
+    return operation === undefined ? [] : [{ owner: staged.owner, operation }];
+  });
 }
 
 function writeOf({ collection, base, now }: Staged): WriteOperation | undefined {

@@ -9,6 +9,7 @@ import type { ManagedRecord } from '../../access/managed-records.ts';
 import { storedProviders } from '../../access/providers/provider-collections.ts';
 import type { Call } from '../../call/call.ts';
 import { GatewayError, invalidField, type Violation, validationFailed } from '../../lib/errors.ts';
+import { mapInSlices, nextSlice } from '../../lib/time-slices.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document, DocumentStore, WriteOperation } from '../../store/documents.ts';
 import { changeOf, type PlannedChange } from './changes-of.ts';
@@ -16,7 +17,7 @@ import { findStored, StoredRecords } from './find-stored.ts';
 import type { DeclaredRecord, Kind, KindDeps } from './kind.ts';
 import { KINDS, kindName } from './kinds.ts';
 import { OwnedRecords } from './owned-records.ts';
-import { fieldOf, type GivenFile, readFiles } from './read-files.ts';
+import { fieldOf, type GivenFile, type ReadFiles, readFiles } from './read-files.ts';
 import { createMembers, idOf, naming, placeOf, updateStored } from './run-record.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -46,7 +47,7 @@ export interface WorkedOut {
 
 /** @throws GatewayError validation_failed with every fault */
 export async function workOut(deps: WorkOutDeps, call: Call, declared: Declared): Promise<WorkedOut> {
-  const read = readFiles(declared.files, (name) =>
+  const read = await readFiles(declared.files, (name) =>
     Object.hasOwn(declared.secrets, name) ? declared.secrets[name] : undefined,
   );
   const work = await Work.open(deps, call, declared, read);
@@ -57,7 +58,7 @@ export async function workOut(deps: WorkOutDeps, call: Call, declared: Declared)
 /** An open piece of work. */
 class Work {
   readonly #deps: WorkOutDeps;
-  readonly #read: ReturnType<typeof readFiles>;
+  readonly #read: ReadFiles;
   readonly #sandbox: Sandbox;
   readonly #kinds: KindDeps;
   readonly #stored: StoredRecords;
@@ -68,14 +69,11 @@ class Work {
     readonly owner: number;
     readonly part: Omit<ChangePart, 'operations'>;
   })[] = [];
+  /** Ids of the changes. */
+  readonly #told = new Set<string>();
   #owner = 0;
 
-  static async open(
-    deps: WorkOutDeps,
-    call: Call,
-    declared: Declared,
-    read: ReturnType<typeof readFiles>,
-  ): Promise<Work> {
+  static async open(deps: WorkOutDeps, call: Call, declared: Declared, read: ReadFiles): Promise<Work> {
     const organisationId = call.principal?.organisationId ?? '';
     const sandbox = await deps.openSandbox(organisationId);
     const owned = await OwnedRecords.read(sandbox.documents, organisationId, declared.source);
@@ -85,7 +83,7 @@ class Work {
   private constructor(
     deps: WorkOutDeps,
     call: Call,
-    read: ReturnType<typeof readFiles>,
+    read: ReadFiles,
     sandbox: Sandbox,
     owned: OwnedRecords,
     organisationId: string,
@@ -111,8 +109,10 @@ class Work {
       let pending = this.#read.records.filter((record) => record.kind === kind);
       for (;;) {
         const failed: [DeclaredRecord, unknown][] = [];
-        for (const record of pending)
+        for (const record of pending) {
+          await nextSlice();
           await this.#runRecord(record).catch((error: unknown) => failed.push([record, error]));
+        }
         // Configs name each other in any order.
         const again = kind.list === 'configs' && failed.length > 0 && failed.length < pending.length;
         if (!again) {
@@ -122,24 +122,26 @@ class Work {
         pending = failed.map(([record]) => record);
       }
     }
-    for (const record of this.#read.records) await this.#runLate(record);
+    for (const record of this.#read.records) {
+      await nextSlice();
+      await this.#runLate(record);
+    }
     if (this.#faults.length === 0) await this.#archiveGone();
     await this.#owned.write(this.#sandbox.documents, this.#deps.now());
   }
 
   /** @throws GatewayError validation_failed with every fault */
-  result(): WorkedOut {
-    if (this.#faults.length > 0) throw validationFailed(this.#faults.map((fault) => this.#said(fault)));
-    const writes = this.#sandbox.documents.writes();
+  async result(): Promise<WorkedOut> {
+    if (this.#faults.length > 0)
+      throw validationFailed(await mapInSlices(this.#faults, (fault) => this.#said(fault)));
+    const operations = new Map(this.#changes.map(({ owner }): [number, WriteOperation[]] => [owner, []]));
+    const ownership: WriteOperation[] = [];
+    for (const { owner, operation } of await this.#sandbox.documents.writes())
+      (operations.get(owner) ?? ownership).push(operation);
     const parts = this.#changes.map(
-      ({ owner, part }): ChangePart => ({
-        ...part,
-        operations: writes.filter((write) => write.owner === owner).map(({ operation }) => operation),
-      }),
+      ({ owner, part }): ChangePart => ({ ...part, operations: operations.get(owner) ?? [] }),
     );
-    const own = new Set(this.#changes.map(({ owner }) => owner));
-    const rest = writes.filter(({ owner }) => !own.has(owner)).map(({ operation }) => operation);
-    return { changes: this.#changes, parts, ownership: rest };
+    return { changes: this.#changes, parts, ownership };
   }
 
   async #runRecord(record: DeclaredRecord): Promise<void> {
@@ -213,6 +215,7 @@ class Work {
       for (;;) {
         const failed: [(typeof pending)[number], GatewayError][] = [];
         for (const one of pending) {
+          await nextSlice();
           const error = await this.#archiveOne(kind, ...one);
           if (error !== undefined) failed.push([one, error]);
         }
@@ -288,8 +291,8 @@ class Work {
   #keep(record: DeclaredRecord, id: string, managed: ManagedRecord | undefined): void {
     const { kind, file, declared } = record;
     const secretHash = this.#hashOf(record);
-    const own = this.#sandbox.documents.writes().flatMap(({ owner, operation }) => {
-      const isMade = owner === this.#owner && operation.kind === 'insert' && kind.list === 'integrations';
+    const own = this.#sandbox.documents.writesOf(this.#owner).flatMap(({ operation }) => {
+      const isMade = operation.kind === 'insert' && kind.list === 'integrations';
       return isMade && operation.collection.name === storedProviders.name ? [operation.document.id] : [];
     });
     const made = [...new Set([...(managed?.made ?? []), ...own])];
@@ -305,11 +308,10 @@ class Work {
   /** Tells a record's change when there is one. */
   #note({ kind, file, path, name }: DeclaredRecord, id: string): void {
     const { documents } = this.#sandbox;
-    const wrote = documents.writes().some(({ owner }) => owner === this.#owner);
-    if (!wrote) return;
+    if (documents.writesOf(this.#owner).length === 0) return;
     const isNew =
       documents.baseOf(kind.collection, id) === undefined && documents.isChanged(kind.collection, id);
-    const told = this.#changes.some((change) => change.id === id);
+    const told = this.#told.has(id);
     this.#push({ kind, file, path, name }, id, isNew && !told ? 'create' : 'update');
   }
 
@@ -319,6 +321,7 @@ class Work {
     action: PlannedChange['action'],
   ): void {
     const noted = this.#sandbox.changes.take();
+    this.#told.add(id);
     this.#changes.push({
       ...changeOf(this.#kinds, record, id, action, noted),
       owner: this.#owner,

@@ -5,6 +5,7 @@ import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import type { AuditTarget } from '../../access/audit/changes.ts';
 import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
+import { nextSlice } from '../../lib/time-slices.ts';
 import { codec } from '../../rest/codec.ts';
 import type { Collection, JsonObject } from '../../store/collection.ts';
 import {
@@ -136,14 +137,15 @@ export function resource<B extends object>(
     }),
 
     async create(call, made, options = {}) {
-      const { before, after = shown(made) } = options;
+      const { before, after = await inSlice(() => shown(made)) } = options;
       const told = before === undefined ? { after } : { before, after };
       await commit(call, made, insertOf(collection, made), options, told);
       return made;
     },
 
     async update(call, previous, changed, options = {}) {
-      const { before = shown(previous), after = shown(changed) } = options;
+      const before = options.before ?? (await inSlice(() => shown(previous)));
+      const after = options.after ?? (await inSlice(() => shown(changed)));
       const { body, updatedAt, slug } = changed;
       const change = { body, updatedAt, ...(slug === previous.slug ? {} : { slug: slug ?? null }) };
       const own = updateOperation(collection, previous.id, previous.version, change);
@@ -176,6 +178,12 @@ export function resource<B extends object>(
       return written as Document<B>[];
     },
   };
+}
+
+/** Long records are worked on in several turns of the event loop. */
+async function inSlice<T>(work: () => T | Promise<T>): Promise<T> {
+  await nextSlice();
+  return work();
 }
 
 /** A document as it is after its insert. @param now Unix milliseconds */

@@ -2,6 +2,7 @@
 import type mongoose from 'mongoose';
 import type { TenantScope } from '../../call/scope.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { mapManyInSlices } from '../../lib/time-slices.ts';
 import type { Collection } from '../collection.ts';
 import { checkName, checkScope, columnValue, globalField } from '../document-checks.ts';
 import {
@@ -42,7 +43,7 @@ export function mongoDocuments(
     scope: TenantScope,
     operations: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]> {
-    const writes = operations.map((operation) => ({
+    const writes = await mapManyInSlices(operations, (operation) => ({
       model: modelFor(operation.collection),
       write: prepareWrite(scope, operation),
     }));

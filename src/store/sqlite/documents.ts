@@ -1,6 +1,7 @@
 // The document port over the two workers: checks on this side, SQL on theirs.
 
 import type { TenantScope } from '../../call/scope.ts';
+import { mapManyInSlices } from '../../lib/time-slices.ts';
 import type { Collection } from '../collection.ts';
 import {
   bodyText,
@@ -20,6 +21,7 @@ import { afterUpdate, documentOf, documentsOf } from './document-rows.ts';
 import type {
   DocumentRow,
   GlobalRow,
+  PageCall,
   ReaderCall,
   RowPage,
   RowWrite,
@@ -53,11 +55,12 @@ export function sqliteDocuments(
     scope: TenantScope,
     operations: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]> {
-    const prepared = operations.map((operation) => prepare(placeOf(operation.collection), scope, operation));
+    const given = mapManyInSlices(operations, (one) => prepare(placeOf(one.collection), scope, one));
+    const prepared = given instanceof Promise ? await given : given;
     const length = prepared.reduce((sum, one) => sum + one.length, 0);
-    const writes = prepared.map((one) => one.write);
-    const answers = await writer.call<RowWritten[]>({ kind: 'commit', writes }, length);
-    return prepared.map((one, index) => one.written(answers[index] as RowWritten));
+    const call: WriterCall = { kind: 'commit', writes: prepared.map((one) => one.write) };
+    const answers = await writer.call<RowWritten[]>(call, length);
+    return mapManyInSlices(prepared, (one, index) => one.written(answers[index] as RowWritten));
   }
 
   return {
@@ -86,13 +89,8 @@ export function sqliteDocuments(
       const { organisationId: org, workspaceId: workspace } = checkScope(scope);
       const checked = checkPageQuery(collection, query);
       const c = placeOf(collection);
-      const { rows, last, total } = await reader.call<RowPage>({
-        ...checked,
-        kind: 'page',
-        c,
-        org,
-        workspace,
-      });
+      const call: PageCall = { ...checked, kind: 'page', c, org, workspace };
+      const { rows, last, total } = await reader.call<RowPage>(call);
       const documents = await documentsOf<B>(collection, org, rows);
       return pageOf(documents, total, checked, last);
     },
