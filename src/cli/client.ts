@@ -66,9 +66,7 @@ export async function withGateway<T>(
       }
     }
     if (!existsSync(settings.dataDir))
-      throw new Error(
-        `there is no data folder ${settings.dataDir}: name a gateway by --url and --key, or --data-dir`,
-      );
+      throw new Error(`${noFolder(settings)}: name a gateway by --url and --key, or --data-dir`);
   }
   return withStopped(settings, work);
 }
@@ -104,6 +102,18 @@ export function settingsFor({ dataDir }: Pick<Remote, 'dataDir'>, env: Environme
   if (dataDir === undefined) return settings;
   if (!existsSync(dataDir)) throw new Error(`--data-dir: there is no folder ${dataDir}`);
   return { ...settings, dataDir, mongodbUri: undefined, redisUrl: undefined };
+}
+
+/** The same for a command on the stores themselves. @throws Error when there is no folder: none is made */
+export function storeSettings({ dataDir }: Pick<Remote, 'dataDir'>, env: Environment): Settings {
+  const settings = settingsFor({ dataDir }, env);
+  if (settings.mongodbUri === undefined && !existsSync(settings.dataDir))
+    throw new Error(`${noFolder(settings)}: name one by --data-dir, or set MONGODB_URI`);
+  return settings;
+}
+
+function noFolder({ dataDir }: Settings): string {
+  return `there is no data folder ${dataDir}`;
 }
 
 function overHttp(url: string, key: string, trusted = false): Gateway {

@@ -5,7 +5,7 @@ import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from '../access/rotat
 import { openStores } from '../app/stores.ts';
 import { callControl, controlPath } from '../lib/control-socket.ts';
 import { SettingsError } from '../settings.ts';
-import { settingsFor } from './client.ts';
+import { storeSettings } from './client.ts';
 import type { Terminal } from './output.ts';
 
 /** Exit code: done, but for secrets that cannot be opened. */
@@ -27,7 +27,7 @@ export async function rotateEncryptionCommand(
   const { 'new-master': source, 'drop-old-masters': drop } = values;
   if (source !== undefined && drop)
     throw new Error('--drop-old-masters comes after the restart with the new key');
-  const settings = settingsFor({ dataDir: values['data-dir'] }, env);
+  const settings = storeSettings({ dataDir: values['data-dir'] }, env);
   const given = source === 'env' ? settings.newEncryptionKey : source && encryptionKeyFrom(source);
   if (source !== undefined && !given) throw new SettingsError('GATEWAY_NEW_ENCRYPTION_KEY: is not set');
   if (settings.mongodbUri === undefined && !given && !drop) {

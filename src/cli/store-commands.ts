@@ -1,7 +1,7 @@
 // `sluice migrate`, `ledger re-rate|verify`, `doctor` and `accept-loss`: what looks at a store itself.
 import { parseArgs } from 'node:util';
 import { readSettings } from '../settings.ts';
-import { settingsFor } from './client.ts';
+import { settingsFor, storeSettings } from './client.ts';
 import type { Terminal } from './output.ts';
 
 const text = { type: 'string' } as const;
@@ -16,7 +16,8 @@ export const migrateCommand: StoreCommand = async (args, { env, out }) => {
     import('../migrate/copy.ts'),
     import('../migrate/in-place.ts'),
   ]);
-  const settings = settingsFor({ dataDir: values['data-dir'] }, env);
+  const at = { dataDir: values['data-dir'] };
+  const settings = values.from === undefined ? storeSettings(at, env) : settingsFor(at, env);
   const facts = { settings, collections: COLLECTIONS, say: out.line };
   const done = values.from === undefined ? migrateInPlace(facts) : migrateFrom(facts, values.from);
   return (await done) ? 0 : 1;
@@ -37,7 +38,7 @@ export const reRateCommand: StoreCommand = async (args, { env, out }) => {
   });
   const { 'data-dir': dataDir, ...asked } = values;
   const { reRateCommand: run } = await import('../app/re-rate-command.ts');
-  await run(settingsFor({ dataDir }, env), asked, out.line);
+  await run(storeSettings({ dataDir }, env), asked, out.line);
   return 0;
 };
 
@@ -49,7 +50,7 @@ export const verifyCommand: StoreCommand = async (args, { env, out }) => {
   });
   const { 'data-dir': dataDir, ...asked } = values;
   const { verifyCommand: run } = await import('../app/verify.ts');
-  return (await run(settingsFor({ dataDir }, env), asked, out.line)) ? 0 : 1;
+  return (await run(storeSettings({ dataDir }, env), asked, out.line)) ? 0 : 1;
 };
 
 export const doctorCommand: StoreCommand = async (args, { env, out }) => {
@@ -69,7 +70,7 @@ export const acceptLossCommand: StoreCommand = async (args, { env, out }) => {
     allowPositionals: true,
     options: { 'data-dir': text },
   });
-  const { dataDir } = settingsFor({ dataDir: values['data-dir'] }, env);
+  const { dataDir } = storeSettings({ dataDir: values['data-dir'] }, env);
   const [{ acceptLoss }, { lockDataDir }] = await Promise.all([
     import('../store/data-folder/accept-loss.ts'),
     import('../store/sqlite/data-dir.ts'),

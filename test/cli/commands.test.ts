@@ -2,7 +2,7 @@
 // by the folder of a stopped one. Tables, JSON, exit codes, and what a wrong way is told.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -290,12 +290,21 @@ test.serial('what is wrong is said in a line, with the next step', async (t) => 
       `--output: ${folder} is a folder: name a file`,
     ],
     [['keys', 'list'], 'there is no data folder'],
+    [['ledger', 'verify'], 'there is no data folder /nowhere: name one by --data-dir, or set MONGODB_URI'],
+    [['ledger', 're-rate', '--from', '2020-01-01'], 'there is no data folder /nowhere'],
+    [['migrate'], 'there is no data folder /nowhere'],
+    [['accept-loss', 'state.db'], 'there is no data folder /nowhere'],
+    [['keys', 'rotate-encryption'], 'there is no data folder /nowhere'],
   ] as const) {
     const { code, out, err } = await runCommand(args, { GATEWAY_DATA_DIR: '/nowhere' });
     t.is(code, 1, args.join(' '));
     t.is(out, '');
     t.true(err.includes(reason), `${args.join(' ')}: ${err}`);
   }
+  t.false(existsSync('/nowhere'), 'no command makes the folder');
+  const looked = await runCommand(['doctor'], { GATEWAY_DATA_DIR: '/nowhere' });
+  t.is(looked.code, 0);
+  t.regex(looked.out, /data folder: \/nowhere is not there yet: the first start makes it/);
   const wrong = ['--url', origin, '--key', WORKSPACE_KEY];
   const refused = await runCommand(['providers', 'list', ...wrong]);
   t.is(refused.code, 1);

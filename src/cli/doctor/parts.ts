@@ -8,6 +8,8 @@ export const parts: Check = {
   name: 'data folder',
   run: async ({ settings, running }) => {
     if (settings.mongodbUri !== undefined) return undefined;
+    if (!existsSync(settings.dataDir))
+      return { looked: `${settings.dataDir} is not there yet: the first start makes it`, findings: [] };
     const refused = refusalOf(settings.dataDir);
     if (refused !== undefined) return { looked: settings.dataDir, findings: [refused] };
     // A running gateway holds state.db exclusively, and has checked it.
@@ -34,7 +36,6 @@ function troubles(dataDir: string, looked: ReturnType<typeof partsOf>): { why: s
 
 /** That another user has the folder: nothing in it can be looked at. */
 function refusalOf(dataDir: string): { why: string; todo: string } | undefined {
-  if (!existsSync(dataDir)) return undefined;
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return undefined;
