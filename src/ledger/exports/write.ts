@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RequestRecord } from '../../call/record.ts';
 import type { TenantScope } from '../../call/scope.ts';
+import { nextSlice } from '../../lib/time-slices.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { BodiesRecord, LogStore } from '../../store/log-store.ts';
 import { type ExportRun, filterOf } from './collection.ts';
@@ -81,7 +82,12 @@ export async function writeExport(
     for (let at = 0; at < wanted.length; at += withBodies ? AT_ONCE : PAGE) {
       const some = wanted.slice(at, at + (withBodies ? AT_ONCE : PAGE));
       const bodies = withBodies ? await bodiesOf(deps.store, scope, some) : [];
-      for (const [i, entry] of some.entries()) lines.add(exportLine(run.fields, entry, bodies[i]));
+      for (const [i, entry] of some.entries()) {
+        // A line may be megabytes long.
+        const next = nextSlice();
+        if (next !== undefined) await next;
+        lines.add(exportLine(run.fields, entry, bodies[i]));
+      }
       if (lines.isFull) await lines.write();
       // Calls come first.
       await setImmediate();
