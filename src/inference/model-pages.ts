@@ -51,8 +51,8 @@ export function pageOf(
   const after = request.after ?? afterId;
   const told = toldMore(list);
   const { data } = list;
-  // Who pages says whether there is more.
-  const cut = after !== undefined && !own && told !== undefined && !data.some(({ id }) => id === after);
+  // The list of a provider that read the member begins after it, also where the provider says nothing of more.
+  const cut = after !== undefined && !own && !data.some(({ id }) => id === after);
   const isPaged = cut || (told !== undefined && (told || after !== undefined) && beforeId === undefined);
   const indexOf = (id: string, name: string): number => {
     const index = data.findIndex((one) => one.id === id);

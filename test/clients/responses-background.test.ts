@@ -147,6 +147,29 @@ test('a client that leaves its events goes on with the rest of them', async (t) 
   t.deepEqual(await all(await sdk.responses.retrieve(id, { stream: true, starting_after: 1000 })), []);
 });
 
+test('the next turn goes on from one whose end has just been told', async (t) => {
+  const own = await patient(t);
+  const sdk = client(own.origin);
+  for (let turn = 1; turn <= 5; turn++) {
+    const stream = await sdk.responses.create({ ...ask, stream: true });
+    await eventually('the call', () => own.open.length === 1);
+    own.say('one');
+    own.end();
+    let ended: OpenAI.Responses.Response | undefined;
+    for await (const event of stream) {
+      if (event.type !== 'response.completed') continue;
+      ended = event.response;
+      break;
+    }
+    const next = await sdk.responses.create({ ...ask, previous_response_id: ended!.id });
+    t.is(next.previous_response_id, ended!.id);
+    await eventually('its call', () => own.open.length === 1);
+    own.say('two');
+    own.end();
+    await eventually('its end', async () => (await sdk.responses.retrieve(next.id)).status === 'completed');
+  }
+});
+
 test('one that is stopped ends at its provider, once', async (t) => {
   const own = await patient(t);
   const sdk = client(own.origin);

@@ -10,6 +10,8 @@ import type { Call } from '../../call/call.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { arrayOf, isObject } from '../../providers/json-object.ts';
 import { codec } from '../../rest/codec.ts';
+import { isOver } from './background-run.ts';
+import type { BackgroundRuns } from './background-runs.ts';
 import { itemAt, placeOfItem } from './item-ids.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 
@@ -24,23 +26,26 @@ export interface Resolved<Request> {
 
 type Following = CreateResponseRequest | CompactResponseRequest;
 
-/** @throws GatewayError not_found for a response that the caller's workspace does not have */
+/**
+ * @param runs what is made in the background
+ * @throws GatewayError not_found for a response that the caller's workspace does not have
+ */
 export async function resolved<Request extends Following>(
   kept: KeptResponses,
+  runs: Pick<BackgroundRuns, 'settled'>,
   call: Call,
   request: Request,
 ): Promise<Resolved<Request>> {
   const { previousResponseId: id } = request;
   if (id === undefined && !hasReferences(request.input)) return { request, made: undefined, before: [] };
-  const previous = id === undefined ? undefined : await keptOf(kept, call, id);
+  const previous = id === undefined ? undefined : await currentOf(kept, runs, call, id);
   const own = await itemsOf(kept, call, request.input);
   if (previous?.whole === undefined) {
     const same = own === undefined ? request : withInput(request, own);
     return { request: same, made: previous, before: [] };
   }
   const { input, response } = previous.whole;
-  if (response.status === 'queued' || response.status === 'in_progress')
-    throw invalidField('previous_response_id', 'names a response that is not over yet');
+  if (!isOver(response)) throw invalidField('previous_response_id', 'names a response that is not over yet');
   const before = [...input, ...arrayOf(response.output).filter(isObject)];
   const items = [...before, ...(own ?? plainItems(request.input))];
   return {
@@ -48,6 +53,18 @@ export async function resolved<Request extends Following>(
     made: undefined,
     before,
   };
+}
+
+/** As it is now: the end of one that is made in the background is told before it is kept. */
+async function currentOf(
+  kept: KeptResponses,
+  runs: Pick<BackgroundRuns, 'settled'>,
+  call: Call,
+  id: string,
+): Promise<KeptResponse | undefined> {
+  const found = await keptOf(kept, call, id);
+  if (found?.whole === undefined || isOver(found.whole.response)) return found;
+  return runs.settled(ownerOf(call), id, found);
 }
 
 /**

@@ -77,7 +77,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
   return {
     async createResponse(request: CreateResponseRequest, call: Call): Promise<ModelResponse> {
       checkResponse(request);
-      const plain = await resolved(kept, call, request);
+      const plain = await resolved(kept, runs, call, request);
       const again = runs.runOf(call);
       if (again !== undefined) {
         await again.make(call, made(plain, call));
@@ -101,7 +101,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
 
     async streamResponse(request: CreateResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
       checkResponse(request);
-      const plain = await resolved(kept, call, request);
+      const plain = await resolved(kept, runs, call, request);
       if (call.detach !== undefined && (await isOwn(pipeline, call, request)))
         return asEvents(await inBackground(plain, call, request.previousResponseId, asEvents));
       const events = await streamed(plain, call);
@@ -110,7 +110,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
     },
 
     async compactResponse(request: CompactResponseRequest, call: Call) {
-      const plain = await resolved(kept, call, request);
+      const plain = await resolved(kept, runs, call, request);
       return runWhole(
         pipeline,
         call,
