@@ -13,5 +13,8 @@ export function joinedUpgrades(all: readonly Upgrades[]): Upgrades {
     drain() {
       for (const one of all) one.drain();
     },
+    async cut() {
+      await Promise.all(all.map((one) => one.cut()));
+    },
   };
 }

@@ -5,6 +5,7 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { inItsTurn } from '../lib/incoming/pause-for-turn.ts';
+import { settledWithin } from '../lib/settled-within.ts';
 import { onBadBytes } from './bad-bytes.ts';
 import {
   CONNECTION_TIMES,
@@ -61,6 +62,8 @@ const CALLERS_AT_ONCE = 64;
 /** Bytes that are read of a body that is not wanted, and for how long, so that its answer is not lost with a reset. */
 const LINGER_BYTES = 1024 * 1024;
 const LINGER_MS = 1000;
+/** How long the calls over WebSocket that outlive the drain have to tell their clients so. */
+const FAREWELL_MS = 1000;
 
 export function createListener({
   dispatch,
@@ -90,6 +93,7 @@ export function createListener({
   const inTurns: Upgrades | undefined = upgrades && {
     wants: (req) => upgrades.wants(req),
     drain: () => upgrades.drain(),
+    cut: () => upgrades.cut(),
     upgrade(req, socket, head) {
       const connection = owners.get(socket) ?? owners.get(req);
       if (mayBegin(connection)) upgrades.upgrade(req, socket, head);
@@ -240,7 +244,9 @@ export function createListener({
       upgrades?.drain();
       const closed = new Promise<void>((resolve) => front.close(() => resolve()));
       const cut = setTimeout(() => {
-        for (const { socket } of connections.all) socket.destroy();
+        void settledWithin(upgrades === undefined ? [] : [upgrades.cut()], FAREWELL_MS).then(() => {
+          for (const { socket } of connections.all) socket.destroy();
+        });
       }, graceMs);
       for (const { session, asked, socket, answers, plain: own } of connections.all) {
         for (const res of answers) res.shouldKeepAlive = false;

@@ -97,6 +97,8 @@ export function realtimeSockets(deps: RealtimeSocketDeps): Upgrades {
       draining = true;
       for (const { ws } of sessions) ws.close(1001, 'the gateway stops');
     },
+    // They were told at the drain's begin.
+    cut: () => Promise.resolve(),
   };
 }
 

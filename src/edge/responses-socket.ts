@@ -31,6 +31,8 @@ const MOST_WAITING = 8;
 const MOST_UNREAD = 1024 * 1024;
 /** How long it may leave them unread, in milliseconds. */
 const STALL_MS = 300_000;
+/** "Service restart" (IANA, WebSocket Close Code Number Registry): the client may connect again. */
+const RESTARTS = 1012;
 const PATH = /^\/v[12]\/responses\/?(?:\?|$)/;
 const METHOD = ResponsesService.method.streamResponse;
 
@@ -47,6 +49,8 @@ export interface Upgrades {
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Ends connections with 1001: idle ones at once, others after their call. */
   drain(): void;
+  /** The drain is over: calls that still run end now, and their clients are told. Resolves when no connection is left. */
+  cut(): Promise<void>;
 }
 
 export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
@@ -81,6 +85,9 @@ export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
     drain() {
       draining = true;
       for (const session of sessions) session.leaveWhenIdle();
+    },
+    async cut() {
+      await Promise.all([...sessions].map((session) => session.cut()));
     },
   };
 }
@@ -129,6 +136,7 @@ class Session {
   /** What callers go on from without its being kept: the connection's last response. */
   readonly #earlier = new Map<string, object>();
   #running: Call | undefined;
+  #isCut = false;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(
@@ -154,7 +162,20 @@ class Session {
   }
 
   leaveWhenIdle(): void {
-    if (this.#running === undefined && this.#waiting.length === 0) this.#ws.close(1001, 'the gateway stops');
+    if (this.#running !== undefined || this.#waiting.length > 0) return;
+    this.#ws.close(this.#isCut ? RESTARTS : 1001, 'the gateway stops');
+  }
+
+  /** Ends the running call: its client gets the form's own error, and a close that says that it may come again. */
+  cut(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      if (this.#ws.readyState === WebSocket.CLOSED) resolve();
+      else this.#ws.once('close', () => resolve());
+    });
+    this.#isCut = true;
+    this.#waiting.length = 0;
+    this.#running?.abort(fail('overloaded', 'the gateway is stopping'));
+    return closed;
   }
 
   #take(data: Buffer): void {
