@@ -94,6 +94,60 @@ for (const wire of ['openai', 'openai-compatible', 'anthropic']) {
   });
 }
 
+for (const wire of ['openai', 'openai-compatible', 'anthropic'])
+  test(`${wire}: a request that is sent ahead calls no provider, and the next one goes on from it`, async (t) => {
+    const ws = await opened(wire);
+    const create = { type: 'response.create', model: 'gpt-ok', store: false, max_output_tokens: 64 };
+    const ahead = (text: string, more = {}) => ask(ws, { ...create, generate: false, input: text, ...more });
+    const first = await ahead(`ahead-${wire}.`);
+    t.deepEqual(
+      first.map(({ type, sequence_number: number }) => [type, number]),
+      [
+        ['response.created', 0],
+        ['response.completed', 1],
+      ],
+    );
+    const warm = first.at(-1)!.response as Event;
+    t.like(warm, { object: 'response', status: 'completed', model: 'gpt-ok', output: [] });
+    t.like(warm.usage, { input_tokens: 0, output_tokens: 0, total_tokens: 0 });
+    const asked = () => provider.seen.filter(({ body }) => String(body).includes(`ahead-${wire}.`));
+    t.is(asked().length, 0);
+
+    const turn = await ask(ws, { ...create, input: [], previous_response_id: warm.id });
+    t.like(turn.at(-1), { type: 'response.completed' });
+    t.is((turn.at(-1)!.response as Event).previous_response_id, warm.id);
+    t.is(asked().length, 1);
+    t.false(String(asked()[0]!.body).includes('generate'));
+
+    // After a turn, and twice: what was sent ahead last stands on all that was before.
+    const { id } = turn.at(-1)!.response as Event;
+    const second = await ahead(`second-${wire}`, { previous_response_id: id });
+    const { id: secondId } = second.at(-1)!.response as Event;
+    const third = await ahead(`third-${wire}`, { previous_response_id: secondId });
+    const { id: thirdId } = third.at(-1)!.response as Event;
+    const last = { ...create, generate: true, input: 'go', previous_response_id: thirdId };
+    t.is((await ask(ws, last)).at(-1)?.type, 'response.completed');
+    const sent = String(asked().at(-1)!.body);
+    const order = ['ahead', 'Hello, wörld!', 'second', 'third', 'go"'].map((word) => sent.indexOf(word));
+    t.deepEqual(
+      order,
+      [...order].sort((a, b) => a - b),
+    );
+    t.false(order.includes(-1));
+    t.false(sent.includes('"generate"'));
+    ws.close();
+  });
+
+test('a request cannot be sent ahead without a connection', async (t) => {
+  const answer = await fetch(`${gateway.origin}/v1/responses`, {
+    method: 'POST',
+    headers: { ...headersOf('openai', WORKSPACE_KEY), 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-ok', input: 'hi', generate: false }),
+  });
+  t.is(answer.status, 400);
+  t.like(await answer.json(), { error: { param: 'generate' } });
+});
+
 test('what cannot be read is an error event, and the connection goes on', async (t) => {
   const ws = await opened();
   t.like((await ask(ws, 'no json')).at(-1), { type: 'error', status: 400 });

@@ -17,7 +17,8 @@ import type { Run } from './background-run.ts';
 import type { BackgroundRuns } from './background-runs.ts';
 import { withIds } from './item-ids.ts';
 import { makerOf } from './made-by.ts';
-import { ownerOf, plainItems, type Resolved } from './resolve.ts';
+import { plainItems } from './plain-items.ts';
+import { ownerOf, type Resolved } from './resolve.ts';
 
 /** Whether a provider of the call's plan has no responses in the background: then the gateway makes this one. */
 export async function isOwn(

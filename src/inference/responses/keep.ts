@@ -17,7 +17,8 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 import { withIds } from './item-ids.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 import { makerOf } from './made-by.ts';
-import { ownerOf, plainItems, type Resolved } from './resolve.ts';
+import { plainItems } from './plain-items.ts';
+import { ownerOf, type Resolved } from './resolve.ts';
 
 /** Keeps the response of a call, where its request wants that. */
 export class Keeper {

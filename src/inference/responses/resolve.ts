@@ -14,6 +14,8 @@ import { isOver } from './background-run.ts';
 import type { BackgroundRuns } from './background-runs.ts';
 import { itemAt, placeOfItem } from './item-ids.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
+import { plainItems } from './plain-items.ts';
+import { warmUpOf } from './warm-up.ts';
 
 /** A request whose names of earlier things are resolved. */
 export interface Resolved<Request> {
@@ -34,8 +36,9 @@ export async function resolved<Request extends Following>(
   kept: KeptResponses,
   runs: Pick<BackgroundRuns, 'settled'>,
   call: Call,
-  request: Request,
+  asked: Request,
 ): Promise<Resolved<Request>> {
+  const request = afterWarmUp(call, asked);
   const { previousResponseId: id } = request;
   if (id === undefined && !hasReferences(request.input)) return { request, made: undefined, before: [] };
   const previous = id === undefined ? undefined : await currentOf(kept, runs, call, id);
@@ -53,6 +56,14 @@ export async function resolved<Request extends Following>(
     made: undefined,
     before,
   };
+}
+
+/** A request that goes on from one that was sent ahead, as one that was sent at once. */
+function afterWarmUp<Request extends Following>(call: Call, request: Request): Request {
+  const ahead = warmUpOf(call, request.previousResponseId);
+  if (ahead === undefined) return request;
+  const whole = withInput(request, [...ahead.items, ...plainItems(request.input)]);
+  return { ...whole, previousResponseId: ahead.previous };
 }
 
 /** As it is now: the end of one that is made in the background is told before it is kept. */
@@ -97,14 +108,6 @@ function hasReferences(input: ResponseInput | undefined): boolean {
   return (
     input?.kind.case === 'items' && input.kind.value.values.some(({ type }) => type === 'item_reference')
   );
-}
-
-/** The items as JSON; a text is the user's message. */
-export function plainItems(input: ResponseInput | undefined): JsonObject[] {
-  if (input === undefined) return [];
-  const json = codec.encode(ResponseInputSchema, input);
-  if (typeof json !== 'string') return arrayOf(json as JsonObject[]).filter(isObject);
-  return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: json }] }];
 }
 
 /** The items with references put right; undefined: there are none. Those of providers' own items stay. */

@@ -36,6 +36,7 @@ import { routedTo } from './made-by.ts';
 import { keptOf, ownerOf, type Resolved, resolved } from './resolve.ts';
 import { checkResponse } from './rules.ts';
 import { toldEvents } from './told-events.ts';
+import { isWarmUp, warmedUp, warmUpOf, withoutGenerate } from './warm-up.ts';
 
 /** The methods of ResponsesService. */
 export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: BackgroundRuns) {
@@ -75,8 +76,10 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
   };
 
   return {
-    async createResponse(request: CreateResponseRequest, call: Call): Promise<ModelResponse> {
-      checkResponse(request);
+    async createResponse(asked: CreateResponseRequest, call: Call): Promise<ModelResponse> {
+      checkResponse(asked);
+      isWarmUp(asked, call);
+      const request = withoutGenerate(asked);
       const plain = await resolved(kept, runs, call, request);
       const again = runs.runOf(call);
       if (again !== undefined) {
@@ -99,13 +102,16 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
       return told;
     },
 
-    async streamResponse(request: CreateResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
-      checkResponse(request);
+    async streamResponse(asked: CreateResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
+      checkResponse(asked);
+      if (isWarmUp(asked, call)) return warmedUp(asked, call);
+      const request = withoutGenerate(asked);
       const plain = await resolved(kept, runs, call, request);
       if (call.detach !== undefined && (await isOwn(pipeline, call, request)))
         return asEvents(await inBackground(plain, call, request.previousResponseId, asEvents));
       const events = await streamed(plain, call);
-      const previous = plain.before.length === 0 ? undefined : request.previousResponseId;
+      const isReplaced = plain.before.length > 0 || warmUpOf(call, request.previousResponseId) !== undefined;
+      const previous = isReplaced ? request.previousResponseId : undefined;
       return toldEvents(events, new Keeper(kept, pipeline, call, plain), previous);
     },
 
