@@ -7,6 +7,8 @@ export interface UsageRecord {
   readonly totalTokens: number;
   readonly cachedTokens?: number;
   readonly cacheCreationTokens?: number;
+  /** Of those, the ones that the cache keeps for an hour. */
+  readonly cacheCreation1hTokens?: number;
   readonly reasoningTokens?: number;
   /** Of audio and of images, where a provider tells them apart: parts of the prompt's, and of the completion's. */
   readonly inputAudioTokens?: number;
@@ -20,6 +22,8 @@ export interface UsageRecord {
   readonly rejectedPredictionTokens?: number;
   /** Searches of a rerank, where they are charged in place of tokens. */
   readonly searchUnits?: number;
+  /** Searches of the web that the model made by the provider's tool, charged in addition to tokens. */
+  readonly webSearches?: number;
   /** Images that were made, and of what kind they are: `<quality>.<size>`. */
   readonly images?: number;
   readonly imageKind?: string;

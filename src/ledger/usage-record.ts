@@ -5,6 +5,7 @@ import type {
   Usage,
 } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { UsageRecord } from '../call/record.ts';
+import { isObject } from '../providers/json-object.ts';
 import { MEDIA } from '../providers/usage/media.ts';
 
 /** A record while it is filled: members that were not reported stay absent. */
@@ -21,6 +22,7 @@ export function usageRecord(usage: Usage): UsageRecord {
   if (prompt?.cachedTokens !== undefined) record.cachedTokens = Number(prompt.cachedTokens);
   if (prompt?.cacheCreationTokens !== undefined)
     record.cacheCreationTokens = Number(prompt.cacheCreationTokens);
+  if (prompt?.cacheCreation1hTokens) record.cacheCreation1hTokens = Number(prompt.cacheCreation1hTokens);
   if (completion?.reasoningTokens !== undefined) record.reasoningTokens = Number(completion.reasoningTokens);
   if (prompt !== undefined) noteMedia(record, prompt, 'input');
   if (completion !== undefined) {
@@ -31,6 +33,9 @@ export function usageRecord(usage: Usage): UsageRecord {
   }
   const searches = usage.extra?.search_units;
   if (isCount(searches)) record.searchUnits = searches;
+  const tools = usage.extra?.server_tool_use;
+  const found = isObject(tools) ? tools.web_search_requests : undefined;
+  if (isCount(found)) record.webSearches = found;
   const media = usage.extra?.[MEDIA];
   if (media !== undefined) Object.assign(record, media);
   return record;

@@ -238,6 +238,8 @@ export interface StreamTranslator<Chunk> {
   usage(): UsageReport;
   /** The model that the provider says answers. */
   model(): string | undefined;
+  /** The tier of service that the provider says it served, where its pieces do not say it. */
+  tier?(): string | undefined;
   /** Whether the answer has come to its end (its terminal event was seen). */
   readonly done: boolean;
 }

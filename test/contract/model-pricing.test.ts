@@ -35,6 +35,7 @@ test('list prices are had without a key, in US cents, at the root and under the 
         request_token: { price: 0.000015 },
         response_token: { price: 0.00006 },
         cache_read_input_token: { price: 0.0000075 },
+        additional_units: { web_search: { price: 2.5 } },
       },
       calculate: {
         request: {

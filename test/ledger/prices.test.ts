@@ -115,6 +115,7 @@ test('the short way and the long way come to the same, whatever the usage', (t) 
           output: rate,
           cacheRead: rate,
           cacheWrite: rate,
+          cacheWrite1h: rate,
           reasoning: rate,
           perCall: rate,
         }),
@@ -123,11 +124,15 @@ test('the short way and the long way come to the same, whatever the usage', (t) 
           completionTokens: count,
           cachedTokens: count,
           cacheCreationTokens: count,
+          cacheCreation1hTokens: fc.option(count, { nil: undefined }),
           reasoningTokens: count,
         }),
         (rates, counts) => {
           const price = without(rates) as Price;
-          const own: UsageRecord = { ...counts, totalTokens: counts.promptTokens + counts.completionTokens };
+          const own: UsageRecord = {
+            ...without(counts),
+            totalTokens: counts.promptTokens + counts.completionTokens,
+          };
           const cost = costOf(price, own);
           // A factor of one, and kinds of tokens of which there are none, take the long way.
           return (
@@ -139,6 +144,32 @@ test('the short way and the long way come to the same, whatever the usage', (t) 
       { numRuns: 500 },
     ),
   );
+});
+
+test('what a cache keeps for an hour has its rate, else that of what is written', (t) => {
+  const written = usage({ cacheCreationTokens: 600, cacheCreation1hTokens: 200 });
+  const plain: Price = { input: 4, output: 10, cacheWrite: 5 };
+  const own = priceOfRates({
+    request_token: 4e-12,
+    response_token: 1e-11,
+    cache_write_1h_input_token: 8e-12,
+  });
+  t.is(costOf(plain, written), costOf(plain, usage({ cacheCreationTokens: 600 })));
+  t.is(costOf({ ...plain, cacheWrite1h: 8 }, written)! - costOf(plain, written)!, 200n * 3n);
+  t.is(costOf(own, written)! - costOf(own, usage({}))!, 200n * 4n);
+  const long = { ...plain, cacheWrite1h: 8 };
+  t.is(
+    costOf(long, written, undefined, { cache_write_input_token: 2, default: 1 }),
+    400n * 4n + 200n * 16n + 400n * 10n + 1000n,
+  );
+});
+
+test('searches of the web are paid in addition to tokens', (t) => {
+  const searched = usage({ webSearches: 3 });
+  const price: Price = { input: 4, output: 10, perWebSearch: 1000 };
+  t.is(costOf(price, searched)! - costOf(price, usage({}))!, 3000n);
+  t.is(costOf({ input: 4, output: 10 }, searched), costOf(price, usage({})));
+  t.is(costOf(price, searched, undefined, { 'additional_units.web_search': 0 }), costOf(price, usage({})));
 });
 
 test('an integration says rates in dollars', (t) => {

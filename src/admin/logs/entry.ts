@@ -80,7 +80,7 @@ export function moneyOf(cost: string | undefined): { readonly cost?: number; rea
 }
 
 function usageMessage(usage: UsageRecord): Usage {
-  const { cachedTokens, cacheCreationTokens, reasoningTokens } = usage;
+  const { cachedTokens, cacheCreationTokens, cacheCreation1hTokens, reasoningTokens } = usage;
   return create(UsageSchema, {
     promptTokens: BigInt(usage.promptTokens),
     totalTokens: BigInt(usage.totalTokens),
@@ -93,6 +93,9 @@ function usageMessage(usage: UsageRecord): Usage {
             ...(cacheCreationTokens === undefined
               ? {}
               : { cacheCreationTokens: BigInt(cacheCreationTokens) }),
+            ...(cacheCreation1hTokens === undefined
+              ? {}
+              : { cacheCreation1hTokens: BigInt(cacheCreation1hTokens) }),
           },
         }),
     ...(reasoningTokens === undefined
@@ -104,7 +107,7 @@ function usageMessage(usage: UsageRecord): Usage {
 
 /** What was counted apart from tokens, under the names of its prices. */
 function unitsOf(usage: UsageRecord): { readonly extra?: JsonObject } {
-  const { images, imageKind, audioMs, videoMs, characters, pages, searchUnits, trainedTokens } = usage;
+  const { images, imageKind, audioMs, videoMs, characters, pages, trainedTokens } = usage;
   const units: [string, number | string | undefined][] = [
     ['images', images],
     ['image_kind', imageKind],
@@ -112,7 +115,8 @@ function unitsOf(usage: UsageRecord): { readonly extra?: JsonObject } {
     ['video_seconds', videoMs === undefined ? undefined : videoMs / 1000],
     ['characters', characters],
     ['pages', pages],
-    ['searches', searchUnits],
+    ['searches', usage.searchUnits],
+    ['web_searches', usage.webSearches],
     ['trained_tokens', trainedTokens],
   ];
   const known = units.filter((unit): unit is [string, number | string] => unit[1] !== undefined);

@@ -25,6 +25,7 @@ const RATES = [
   ['input', 'requestToken', 'request_token'],
   ['output', 'responseToken', 'response_token'],
   ['cacheWrite', 'cacheWriteInputToken', 'cache_write_input_token'],
+  ['cacheWrite1h', 'cacheWrite1hInputToken', 'cache_write_1h_input_token'],
   ['cacheRead', 'cacheReadInputToken', 'cache_read_input_token'],
   ['inputAudio', 'requestAudioToken', 'request_audio_token'],
   ['outputAudio', 'responseAudioToken', 'response_audio_token'],
@@ -38,6 +39,7 @@ const RATES = [
 const UNITS = [
   ['perCall', 'request'],
   ['perSearch', 'search'],
+  ['perWebSearch', 'web_search'],
   ['perAudioSecond', 'audio_second'],
   ['perVideoSecond', 'video_second'],
   ['perCharacter', 'character'],

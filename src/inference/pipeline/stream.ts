@@ -1,4 +1,5 @@
 // One attempt whose answer comes in pieces: request -> first piece -> the rest.
+
 import type { Call } from '../../call/call.ts';
 import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
@@ -14,6 +15,7 @@ import type {
 } from '../../providers/dialect.ts';
 import type { Framing } from '../../providers/framing.ts';
 import type { OperationName } from '../../providers/operations.ts';
+import type { UsageReport } from '../../providers/usage/report.ts';
 import { type AnswerForm, answerForm } from './answer-form.ts';
 import type { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';
@@ -164,7 +166,7 @@ class Pieces<Chunk> extends BatchedIterator<Chunk> {
       this.#over = true;
       this.#attempt.fail(
         fail('client_closed', 'the client has left'),
-        { usage: this.#translator.usage() },
+        this.#heard(),
         this.#translator.model(),
       );
       await this.#body.return?.();
@@ -184,7 +186,7 @@ class Pieces<Chunk> extends BatchedIterator<Chunk> {
       while (this.#ready.length === 0 && !this.#over) await this.#read();
     } catch (thrown) {
       this.#over = true;
-      this.#error = this.#attempt.fail(thrown, { usage: this.#translator.usage() }, this.#translator.model());
+      this.#error = this.#attempt.fail(thrown, this.#heard(), this.#translator.model());
       void this.#body.return?.();
       if (this.#ready.length === 0) throw this.#error;
     }
@@ -204,10 +206,15 @@ class Pieces<Chunk> extends BatchedIterator<Chunk> {
     this.#attempt.end({
       status: this.#status,
       outcome: 'success',
-      usage: this.#translator.usage(),
+      ...this.#heard(),
       responseModel: this.#translator.model(),
     });
     if (!done) drain(this.#body);
+  }
+
+  /** What the provider said of the answer so far. */
+  #heard(): { readonly usage: UsageReport; readonly tier: string | undefined } {
+    return { usage: this.#translator.usage(), tier: this.#translator.tier?.() };
   }
 
   #take(chunks: readonly (Chunk | Run<Chunk>)[]): void {

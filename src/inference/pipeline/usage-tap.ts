@@ -186,12 +186,17 @@ function modelOf(json: unknown): string | undefined {
   );
 }
 
-/** Next to the usage (OpenAI), in the response of an event (Responses), or within the usage (Anthropic). */
+/**
+ * Next to the usage (OpenAI), in the response of an event (Responses), or within the usage (Anthropic, in a message's beginning, too).
+ * Bedrock's has an object of its own.
+ */
 function tierOf(json: unknown): string | undefined {
   return (
     textMember(json, 'service_tier') ??
     textMember(memberOf(json, 'response'), 'service_tier') ??
-    textMember(memberOf(json, 'usage'), 'service_tier')
+    textMember(memberOf(json, 'usage'), 'service_tier') ??
+    textMember(memberOf(memberOf(json, 'message'), 'usage'), 'service_tier') ??
+    textMember(memberOf(json, 'serviceTier'), 'type')
   );
 }
 

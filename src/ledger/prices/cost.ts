@@ -58,7 +58,9 @@ function isPlain(usage: UsageRecord): boolean {
     usage.cachedAudioTokens === undefined &&
     usage.inputImageTokens === undefined &&
     usage.outputImageTokens === undefined &&
+    usage.cacheCreation1hTokens === undefined &&
     usage.searchUnits === undefined &&
+    usage.webSearches === undefined &&
     !countsUnits(usage)
   );
 }
@@ -144,7 +146,10 @@ function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {
   const cached = Math.min(usage.cachedTokens ?? 0, promptTokens);
   const cachedText = take(cached, usage.cachedAudioTokens, 'cacheReadAudio', read);
   if (cachedText > 0) parts.push({ ...read, count: cachedText });
-  let left = take(promptTokens - cached, usage.cacheCreationTokens, 'cacheWrite', asked);
+  const written = Math.min(usage.cacheCreationTokens ?? 0, promptTokens - cached);
+  const forHour = Math.min(usage.cacheCreation1hTokens ?? 0, written);
+  let left = take(promptTokens - cached, forHour, writesForHour(rates), asked);
+  left = take(left, written - forHour, 'cacheWrite', asked);
   const audio = Math.max(0, (usage.inputAudioTokens ?? 0) - (cached - cachedText));
   left = take(left, audio, 'inputAudio', asked);
   left = take(left, usage.inputImageTokens, 'inputImage', asked);
@@ -167,7 +172,15 @@ function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {
   const { searchUnits: searches } = usage;
   if (searches !== undefined && rates.perSearch !== undefined)
     parts.push({ count: searches, rate: rates.perSearch, factors: FACTORS.perSearch });
+  const { webSearches } = usage;
+  if (webSearches !== undefined && rates.perWebSearch !== undefined)
+    parts.push({ count: webSearches, rate: rates.perWebSearch, factors: FACTORS.perWebSearch });
   return parts;
+}
+
+/** The rate of what a cache keeps for an hour: many prices have one for all that is written. */
+function writesForHour({ cacheWrite1h }: Rates): RateName {
+  return cacheWrite1h === undefined ? 'cacheWrite' : 'cacheWrite1h';
 }
 
 /** Which factor counts for a rate, by the names of `pricing_adjustments` (admin-api facts, 4.6). */
@@ -176,6 +189,7 @@ const FACTORS: Readonly<Record<RateName, readonly string[]>> = {
   output: ['response_text_token', 'response_token'],
   cacheRead: ['cache_read_text_input_token', 'cache_read_input_token'],
   cacheWrite: ['cache_write_text_input_token', 'cache_write_input_token'],
+  cacheWrite1h: ['cache_write_text_input_token', 'cache_write_input_token'],
   reasoning: ['reasoning_token'],
   inputAudio: ['request_audio_token'],
   outputAudio: ['response_audio_token'],
@@ -184,6 +198,7 @@ const FACTORS: Readonly<Record<RateName, readonly string[]>> = {
   outputImage: ['response_image_token'],
   perCall: ['additional_units.request'],
   perSearch: ['additional_units.search'],
+  perWebSearch: ['additional_units.web_search'],
   perAudioSecond: ['additional_units.audio_second'],
   perVideoSecond: ['additional_units.video_second'],
   perCharacter: ['additional_units.character'],

@@ -9,6 +9,8 @@ export interface Rates {
   readonly output?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+  /** Of what is written to a cache for an hour; absent: `cacheWrite`. */
+  readonly cacheWrite1h?: number;
   readonly reasoning?: number;
   readonly inputAudio?: number;
   readonly outputAudio?: number;
@@ -19,6 +21,8 @@ export interface Rates {
   readonly perCall?: number;
   /** Of one search of a rerank. */
   readonly perSearch?: number;
+  /** Of one search of the web by the provider's own tool. */
+  readonly perWebSearch?: number;
   /** Of a second of audio that is heard, and of video that is made. */
   readonly perAudioSecond?: number;
   readonly perVideoSecond?: number;

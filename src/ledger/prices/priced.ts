@@ -36,7 +36,8 @@ function savedByPromptCache(
   const { usage, serviceTier, pricing } = attempt;
   if (usage === undefined || !(usage.cachedTokens || usage.cacheCreationTokens)) return undefined;
   const price = priceOf(prices, attempt, organisationId);
-  const { cachedTokens: _, cacheCreationTokens: __, cachedAudioTokens: ___, ...uncached } = usage;
+  const { cachedTokens: _, cacheCreationTokens: __, ...rest } = usage;
+  const { cacheCreation1hTokens: ___, cachedAudioTokens: ____, ...uncached } = rest;
   const whole = price && costOf(price, uncached, serviceTier, pricing?.factors);
   return whole === undefined ? undefined : whole - cost;
 }

@@ -17,6 +17,7 @@ const RATES = {
   output: 'output_cost_per_token',
   cacheRead: 'cache_read_input_token_cost',
   cacheWrite: 'cache_creation_input_token_cost',
+  cacheWrite1h: 'cache_creation_input_token_cost_above_1hr',
   reasoning: 'output_cost_per_reasoning_token',
   inputAudio: 'input_cost_per_audio_token',
   outputAudio: 'output_cost_per_audio_token',
@@ -80,7 +81,7 @@ for (const [name, entry] of Object.entries(given)) {
     Object.keys(units).length === 0
   )
     continue;
-  put(providers, provider, model, { ...priceOf(entry), ...units });
+  put(providers, provider, model, { ...priceOf(entry), ...searchesOf(entry), ...units });
 }
 for (const [provider, own] of Object.entries(images))
   for (const [model, rates] of Object.entries(own)) {
@@ -132,12 +133,28 @@ function tieredRates(entry: Readonly<Record<string, unknown>>, suffix: string): 
 }
 
 function ratesOf(entry: Readonly<Record<string, unknown>>, suffix: string): Rates {
+  const rates = namedRates(entry, suffix);
+  if (suffix === '' || rates.cacheWrite === undefined || rates.cacheWrite1h !== undefined) return rates;
+  // The list seldom names it for tiers and long prompts; the provider's factors hold for it as for the shorter life.
+  const { cacheWrite, cacheWrite1h } = namedRates(entry, '');
+  if (!cacheWrite || cacheWrite1h === undefined) return rates;
+  return { ...rates, cacheWrite1h: Math.round((cacheWrite1h * rates.cacheWrite) / cacheWrite) };
+}
+
+function namedRates(entry: Readonly<Record<string, unknown>>, suffix: string): Rates {
   return Object.fromEntries(
     Object.entries(RATES).flatMap(([own, theirs]) => {
       const rate = entry[theirs + suffix];
       return typeof rate === 'number' ? [[own, pico(rate)]] : [];
     }),
   );
+}
+
+/** A search of the web, which is paid in addition to tokens: the usual one, where its size has a price. */
+function searchesOf(entry: Readonly<Record<string, unknown>>): Price {
+  const sizes = entry.search_context_cost_per_query as Readonly<Record<string, unknown>> | null | undefined;
+  const each = sizes?.search_context_size_medium;
+  return typeof each === 'number' && each > 0 ? { perWebSearch: pico(each) } : {};
 }
 
 /** What else than tokens is counted, by the entry's kind. */

@@ -195,6 +195,10 @@ class Translated<Chunk> implements StreamTranslator<Chunk> {
     return this.#inner.model();
   }
 
+  tier(): string | undefined {
+    return this.#inner.tier?.();
+  }
+
   #translate(chunks: ReturnType<ChunkTranslator['push']>): readonly Chunk[] {
     const isOver = this.#inner.done && !this.#ended;
     if (chunks.length === 1 && !isOver) return this.#pieces.push(chunks[0]!);

@@ -11,6 +11,7 @@ export const USAGE_MEMBERS: ReadonlySet<string> = new Set([
     'model',
     'modelVersion',
     'service_tier',
+    'serviceTier',
     'meta',
     'x_groq',
     'choices',

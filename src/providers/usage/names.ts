@@ -120,6 +120,7 @@ const ANTHROPIC = {
   input: (counts: JsonObject) => countOf(counts.input_tokens),
   read: (counts: JsonObject) => countOf(counts.cache_read_input_tokens),
   written: (counts: JsonObject) => countOf(counts.cache_creation_input_tokens),
+  forHour: (counts: JsonObject) => countOf(objectOf(counts.cache_creation)?.ephemeral_1h_input_tokens),
   output: (counts: JsonObject) => countOf(counts.output_tokens),
   thought: (counts: JsonObject) => countOf(objectOf(counts.output_tokens_details)?.thinking_tokens),
 };
@@ -137,6 +138,7 @@ export function anthropic(counts: JsonObject): JsonObject {
     return outer === undefined || inner === undefined ? (outer ?? inner) : Math.max(outer, inner);
   };
   const [read, written, thought] = [paid(ANTHROPIC.read), paid(ANTHROPIC.written), paid(ANTHROPIC.thought)];
+  const forHour = paid(ANTHROPIC.forHour);
   const prompt = (paid(ANTHROPIC.input) ?? 0) + (read ?? 0) + (written ?? 0);
   const completion = paid(ANTHROPIC.output) ?? 0;
   return {
@@ -149,9 +151,12 @@ export function anthropic(counts: JsonObject): JsonObject {
           prompt_tokens_details: {
             ...part('cached_tokens', read),
             ...part('cache_creation_tokens', written),
+            ...part('cache_creation_1h_tokens', forHour === 0 ? undefined : forHour),
           },
         }),
     ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: json(thought) } }),
+    // Searches are paid in addition to the tokens.
+    ...(isObject(counts.server_tool_use) ? { server_tool_use: counts.server_tool_use } : {}),
   };
 }
 
@@ -185,6 +190,8 @@ function gemini(counts: JsonObject): JsonObject {
 function bedrock(counts: JsonObject): JsonObject {
   const read = countOf(counts.cacheReadInputTokens);
   const written = countOf(counts.cacheWriteInputTokens);
+  const byLife = arrayOf(counts.cacheDetails).filter(isObject);
+  const forHour = sumOf(byLife.filter(({ ttl }) => ttl === '1h').map((one) => countOf(one.inputTokens)));
   const prompt = sumOf([countOf(counts.inputTokens), read, written]) ?? 0;
   const completion = countOf(counts.outputTokens) ?? 0;
   return {
@@ -197,6 +204,7 @@ function bedrock(counts: JsonObject): JsonObject {
           prompt_tokens_details: {
             ...part('cached_tokens', read),
             ...part('cache_creation_tokens', written),
+            ...part('cache_creation_1h_tokens', forHour === 0 ? undefined : forHour),
           },
         }),
   };

@@ -28,6 +28,7 @@ export function sumOf(values: readonly (number | undefined)[]): number | undefin
 const PROMPT_PARTS = [
   'cached_tokens',
   'cache_creation_tokens',
+  'cache_creation_1h_tokens',
   'audio_tokens',
   'image_tokens',
   'text_tokens',

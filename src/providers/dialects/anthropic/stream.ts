@@ -118,6 +118,10 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     return this.#model;
   }
 
+  tier(): string | undefined {
+    return textOf(this.#usage?.service_tier);
+  }
+
   #parse({ event, data }: SseEvent): unknown {
     try {
       return JSON.parse(data);

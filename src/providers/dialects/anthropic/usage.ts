@@ -30,6 +30,7 @@ export function readUsage(counts: JsonObject, strict: boolean): UsageReport {
           promptTokensDetails: {
             cachedTokens: tokens(details.cached_tokens),
             cacheCreationTokens: tokens(details.cache_creation_tokens),
+            cacheCreation1hTokens: tokens(details.cache_creation_1h_tokens),
           },
         }),
     ...(thought === undefined ? {} : { completionTokensDetails: { reasoningTokens: thought } }),

@@ -46,6 +46,7 @@ export class BedrockStream implements StreamTranslator<ChatCompletionChunk> {
   #hasText = false;
   #started = false;
   #usage: JsonObject | undefined;
+  #tier: string | undefined;
   #finished = false;
   #done = false;
 
@@ -105,6 +106,10 @@ export class BedrockStream implements StreamTranslator<ChatCompletionChunk> {
 
   model(): string | undefined {
     return undefined;
+  }
+
+  tier(): string | undefined {
+    return this.#tier;
   }
 
   #parse(data: string): JsonObject | undefined {
@@ -222,6 +227,7 @@ export class BedrockStream implements StreamTranslator<ChatCompletionChunk> {
   #stop(json: JsonObject): readonly ChatCompletionChunk[] {
     this.#done = true;
     const tier = textOf(objectOf(json.serviceTier)?.type);
+    this.#tier = tier;
     const usage = this.usage();
     if (!this.#includeUsage || typeof usage !== 'object') return NONE;
     const own = this.#strict ? {} : ownMembers(json);

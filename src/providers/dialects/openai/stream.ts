@@ -36,6 +36,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   readonly #settings: StreamSettings<D>;
   #usage: JsonObject | undefined;
   #model: string | undefined;
+  #tier: string | undefined;
   #done = false;
   readonly #choices: StreamedChoices;
   /** The last chunk had usage and no choices. */
@@ -120,6 +121,10 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     return this.#model;
   }
 
+  tier(): string | undefined {
+    return this.#tier;
+  }
+
   #parse({ event, data }: SseEvent): unknown {
     try {
       return JSON.parse(data);
@@ -133,6 +138,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
 
   /** Takes note of a chunk, and mends it in place; whether it is another one now. */
   #watch(json: JsonObject): boolean {
+    if (typeof json.service_tier === 'string') this.#tier = json.service_tier;
     if (typeof json.model === 'string' && json.model !== '') this.#model = json.model;
     this.#usageLast = this.#count(json) && !(Array.isArray(json.choices) && json.choices.length > 0);
     if (Array.isArray(json.choices) && json.choices.length > 0) this.#last = json;

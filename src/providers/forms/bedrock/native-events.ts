@@ -4,7 +4,7 @@ import { fail } from '../../../lib/errors.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, StreamTranslator } from '../../dialect.ts';
 import { exceptionOf, isException } from '../../dialects/bedrock/error.ts';
-import { isObject, objectOf } from '../../json-object.ts';
+import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage } from '../../usage/tap.ts';
@@ -17,6 +17,7 @@ export class NativeEvents<E> implements StreamTranslator<E> {
   readonly #provider: string;
   readonly #emit: (event: JsonObject) => E;
   #usage: JsonObject | undefined;
+  #tier: string | undefined;
   #finished = false;
   #done = false;
 
@@ -37,6 +38,7 @@ export class NativeEvents<E> implements StreamTranslator<E> {
     const { p: _padding, ...payload } = this.#parse(event.data);
     if (event.event === 'messageStop') this.#finished = true;
     if (event.event === 'metadata') {
+      this.#tier = textOf(objectOf(payload.serviceTier)?.type);
       const counts = objectOf(payload.usage);
       if (counts !== undefined) this.#usage = mergeUsage(this.#usage, counts);
       this.#done = this.#finished;
@@ -59,6 +61,10 @@ export class NativeEvents<E> implements StreamTranslator<E> {
 
   model(): string | undefined {
     return undefined;
+  }
+
+  tier(): string | undefined {
+    return this.#tier;
   }
 
   #parse(data: string): JsonObject {

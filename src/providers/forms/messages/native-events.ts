@@ -81,6 +81,10 @@ export class NativeEvents implements StreamTranslator<MessageEvent> {
     return this.#model;
   }
 
+  tier(): string | undefined {
+    return textOf(this.#usage?.service_tier);
+  }
+
   #parse(event: string | undefined, data: string): unknown {
     try {
       return JSON.parse(data);

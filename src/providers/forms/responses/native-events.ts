@@ -23,6 +23,7 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
   readonly #provider: ProviderEntry;
   #usage: JsonObject | undefined;
   #model: string | undefined;
+  #tier: string | undefined;
   #begun = false;
   #done = false;
 
@@ -55,6 +56,7 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
     const response = objectOf(json.response);
     if (response === undefined) return true;
     this.#model = textOf(response.model) ?? this.#model;
+    this.#tier = textOf(response.service_tier) ?? this.#tier;
     this.#usage = usageIn(json) ?? this.#usage;
     if (END.test(type)) this.#done = true;
     if (type !== 'response.created') return true;
@@ -82,6 +84,10 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
 
   model(): string | undefined {
     return this.#model;
+  }
+
+  tier(): string | undefined {
+    return this.#tier;
   }
 
   #parse(event: string | undefined, data: string): unknown {
