@@ -5,6 +5,7 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { OutboundBody, OutboundRequest } from '../../lib/egress/outbound.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type { Dialect, Outbound } from '../../providers/dialect.ts';
+import { FailedAnswer } from '../../providers/failed-answer.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
@@ -16,6 +17,8 @@ import type { Pipeline } from './pipeline.ts';
 import { holdTarget, isLimited } from './target-limits.ts';
 import { traced } from './traced.ts';
 import { outboundRequest } from './upstream.ts';
+
+const NOTHING_HEARD = Object.freeze({ usage: undefined, model: undefined });
 
 /** An operation that a target is asked for. */
 export interface Asked<Request> {
@@ -112,7 +115,8 @@ export async function runAttempt<Head, Result>(
     const authorised = pipeline.credentials.authorised(bound, outbound);
     return await read(await dial(authorised === undefined ? outbound : await authorised), attempt);
   } catch (thrown) {
-    throw attempt.fail(thrown);
+    const { usage, model } = thrown instanceof FailedAnswer ? thrown : NOTHING_HEARD;
+    throw attempt.fail(thrown, usage === undefined ? {} : { usage }, model);
   }
 }
 

@@ -3,9 +3,10 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ChoiceLogprobs } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { TranslationContext } from '../../dialect.ts';
+import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
-import { finishReason } from './finish-reason.ts';
+import { failureStatus, finishReason, isWithheld } from './finish-reason.ts';
 import { annotations, recitations } from './grounding.ts';
 import { logprobs } from './logprobs.ts';
 import { PartReader, type Piece } from './parts.ts';
@@ -23,7 +24,7 @@ export interface ChoiceEvent {
 export interface Finish {
   /** In OpenAI's words, or the provider's for callers that are not strict. */
   readonly reason: string;
-  /** The prompt was refused: why. */
+  /** The prompt was refused, or the answer withheld before a word of it: why. */
   readonly refusal: string | undefined;
   /** OpenAI's url_citation annotations. */
   readonly annotations: JsonObject[];
@@ -34,6 +35,8 @@ export interface Finish {
 interface Choice {
   readonly parts: PartReader;
   text: string;
+  /** Whether it has text, calls or media. */
+  isSaid: boolean;
   grounding: JsonObject | undefined;
   citations: JsonObject | undefined;
   /** Gemini's own members so far. */
@@ -51,9 +54,14 @@ const OWN = [
   'avgLogprobs',
 ];
 
+/** Longest of the provider's words that an error quotes, in characters. */
+const MOST_WORDS = 1000;
+const MOST_REASON = 100;
+
 /** Reads the events of one answer. */
 export class GeminiAnswer {
   readonly #strict: boolean;
+  readonly #provider: string;
   readonly #made: string;
   readonly #choices = new Map<number, Choice>();
   #id: string | undefined;
@@ -63,6 +71,7 @@ export class GeminiAnswer {
 
   constructor({ target, now }: TranslationContext) {
     this.#strict = target.strict;
+    this.#provider = target.provider.id;
     this.#made = now().toString(36);
   }
 
@@ -87,6 +96,7 @@ export class GeminiAnswer {
     );
   }
 
+  /** @throws FailedAnswer for a turn that failed */
   read(json: JsonObject): readonly ChoiceEvent[] {
     this.#id ??= textOf(json.responseId);
     this.#model = textOf(json.modelVersion) ?? this.#model;
@@ -104,7 +114,7 @@ export class GeminiAnswer {
   #block(reason: string, feedback: JsonObject): ChoiceEvent {
     this.#blocked = true;
     const refusal = textOf(feedback.blockReasonMessage) ?? `the provider refused the prompt: ${reason}`;
-    const word = this.#strict ? 'content_filter' : reason;
+    const word = this.#strict || !isWithheld(reason) ? 'content_filter' : reason;
     const own = { promptFeedback: feedback };
     return {
       index: 0,
@@ -122,22 +132,39 @@ export class GeminiAnswer {
     choice.grounding = objectOf(candidate.groundingMetadata) ?? choice.grounding;
     choice.citations = objectOf(candidate.citationMetadata) ?? choice.citations;
     if (!this.#strict) keepOwn(choice.own, candidate);
-    for (const piece of pieces) if (piece.kind === 'text') choice.text += piece.text;
+    for (const piece of pieces) {
+      if (piece.kind === 'text') choice.text += piece.text;
+      if (piece.kind !== 'thought' && !(piece.kind === 'text' && piece.text === '')) choice.isSaid = true;
+    }
     const reason = textOf(candidate.finishReason);
     const ends = reason !== undefined && reason !== 'FINISH_REASON_UNSPECIFIED' && !choice.finished;
+    if (!ends) return { index, pieces, logprobs: logprobs(candidate), finish: undefined };
+    const last = choice.parts.end();
+    if (last.length > 0) choice.isSaid = true;
     return {
       index,
-      pieces: ends ? [...pieces, ...choice.parts.end()] : pieces,
+      pieces: [...pieces, ...last],
       logprobs: logprobs(candidate),
-      finish: ends ? this.#finish(choice, reason) : undefined,
+      finish: this.#finish(choice, reason, textOf(candidate.finishMessage)),
     };
   }
 
-  #finish(choice: Choice, reason: string): Finish {
+  /** @param words the provider's own of the reason */
+  #finish(choice: Choice, reason: string, words: string | undefined): Finish {
     choice.finished = true;
+    const status = failureStatus(reason, choice.isSaid);
+    if (status !== undefined) {
+      const why = words === undefined ? '' : `: ${words.slice(0, MOST_WORDS)}`;
+      throw new FailedAnswer(`the model ended the answer with ${reason}${why}`, {
+        provider: this.#provider,
+        status,
+        code: reason.slice(0, MOST_REASON),
+      });
+    }
+    const isBare = !choice.isSaid && isWithheld(reason);
     return {
       reason: finishReason(reason, choice.parts.hasCalls, this.#strict),
-      refusal: undefined,
+      refusal: isBare ? (words ?? `the provider withheld the answer: ${reason}`) : undefined,
       annotations: [
         ...annotations(choice.grounding, choice.text),
         ...recitations(choice.citations, choice.text),
@@ -153,6 +180,7 @@ export class GeminiAnswer {
     const choice: Choice = {
       parts,
       text: '',
+      isSaid: false,
       grounding: undefined,
       citations: undefined,
       own: {},

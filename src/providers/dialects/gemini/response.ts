@@ -8,6 +8,7 @@ import {
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { fail } from '../../../lib/errors.ts';
 import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
+import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
 import { readUsage } from '../../usage/tap.ts';
@@ -42,8 +43,14 @@ export function readCompletion(
   const { strict, provider } = context.target;
   const answer = new GeminiAnswer(context);
   const choices = new Map<number, Choice>();
-  for (const object of readObjects(body, context))
-    for (const event of answer.read(object)) take(json, choices, event, strict);
+  try {
+    for (const object of readObjects(body, context))
+      for (const event of answer.read(object)) take(json, choices, event, strict);
+  } catch (thrown) {
+    if (!(thrown instanceof FailedAnswer)) throw thrown;
+    const { message, details } = thrown;
+    throw new FailedAnswer(message, details, answer.usage && readUsage(json, answer.usage), answer.model);
+  }
   if (choices.size === 0)
     throw fail('upstream_garbage', 'the provider answered without candidates', { provider: provider.id });
   const usage = answer.usage && readUsage(json, answer.usage);

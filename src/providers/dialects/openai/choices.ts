@@ -1,8 +1,8 @@
 // The choices of one streamed answer: which have begun and finished, and the repairs of their chunks.
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
+import { openAiWord } from '../../finish-words.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
-import { openAiWord } from './finish-words.ts';
 import { mendMessage } from './oddities.ts';
 import { StreamedCalls } from './streamed-calls.ts';
 

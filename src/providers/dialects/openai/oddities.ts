@@ -7,8 +7,8 @@
 //   some fallbacks              tool-call indexes that begin at 1 (see stream.ts)
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { openAiWord } from '../../finish-words.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
-import { openAiWord } from './finish-words.ts';
 import { mendWholeCalls } from './tool-call-oddities.ts';
 
 /** Mends the choices of a whole answer. @param isChat whether they are messages; else they are texts */

@@ -2,37 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import { finishWord } from '../../finish-words.ts';
 import { given } from '../../json-object.ts';
 
-/** Finish reasons of every wire, in small letters: OpenAI's, and the providers' own. */
+/** Anthropic's own words, which OpenAI's are too few for. */
+const OWN_REASONS: ReadonlySet<string> = new Set([
+  'stop_sequence',
+  'pause_turn',
+  'model_context_window_exceeded',
+]);
+/** Of OpenAI's words. */
 const REASONS: Readonly<Record<string, string>> = Object.freeze({
-  stop: 'end_turn',
-  complete: 'end_turn',
-  end_turn: 'end_turn',
-  eos: 'end_turn',
   length: 'max_tokens',
-  max_tokens: 'max_tokens',
-  model_length: 'max_tokens',
-  model_context_window_exceeded: 'model_context_window_exceeded',
   tool_calls: 'tool_use',
-  tool_call: 'tool_use',
   function_call: 'tool_use',
-  tool_use: 'tool_use',
-  stop_sequence: 'stop_sequence',
-  pause_turn: 'pause_turn',
-  refusal: 'refusal',
   content_filter: 'refusal',
-  content_filtered: 'refusal',
-  guardrail_intervened: 'refusal',
-  safety: 'refusal',
-  recitation: 'refusal',
-  blocklist: 'refusal',
-  prohibited_content: 'refusal',
-  spii: 'refusal',
-  model_armor: 'refusal',
-  image_safety: 'refusal',
-  toxic: 'refusal',
-  error_toxic: 'refusal',
 });
 
 /**
@@ -41,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = Object.freeze({
  */
 export function stopReason(finish: string | undefined, hasCalls: boolean, refused = false): string {
   const word = (finish ?? 'stop').toLowerCase();
-  const reason = Object.hasOwn(REASONS, word) ? REASONS[word]! : 'end_turn';
+  const reason = OWN_REASONS.has(word) ? word : (REASONS[finishWord(word) ?? ''] ?? 'end_turn');
   if (hasCalls && reason === 'end_turn') return 'tool_use';
   if (refused && reason === 'end_turn') return 'refusal';
   return reason === 'tool_use' && !hasCalls ? 'end_turn' : reason;

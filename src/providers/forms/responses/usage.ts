@@ -1,6 +1,7 @@
 // Usage and the end of an answer in the words of Responses.
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import { finishWord } from '../../finish-words.ts';
 
 /** The counts as Responses names them; null when the provider told none. */
 export function responseUsage(usage: Usage | undefined): JsonObject | null {
@@ -19,13 +20,10 @@ export function responseUsage(usage: Usage | undefined): JsonObject | null {
   };
 }
 
-const LENGTH = /^(?:length|max_tokens|model_length|model_context_window_exceeded|error_limit)$/i;
-const FILTER =
-  /^(?:content_filter(?:ed)?|refusal|safety|recitation|language|blocklist|prohibited_content|spii|model_armor|image_.*|guardrail_intervened|error_toxic)$/i;
-
 /** Why an answer is incomplete, from the finish reason in any wire's words; undefined: it is complete. */
 export function incompleteReason(finish: string | undefined): string | undefined {
   if (finish === undefined) return undefined;
-  if (LENGTH.test(finish)) return 'max_output_tokens';
-  return FILTER.test(finish) ? 'content_filter' : undefined;
+  const word = finishWord(finish);
+  if (word === 'length') return 'max_output_tokens';
+  return word === 'content_filter' ? 'content_filter' : undefined;
 }

@@ -1,10 +1,13 @@
-// Finish reasons that providers of this wire write in words of their own, seen in recorded traffic, as OpenAI's.
+// The one table of why an answer ended: the words of all wires, seen in recorded traffic or documented, as OpenAI's. An
+// answer whose model or provider failed in the middle of it is `length`: cut short, and never taken for a whole one.
 //   Together, some vLLM servers    eos, stop_sequence
 //   Claude's and Cohere's on it    end_turn, max_tokens, tool_use, COMPLETE, MAX_TOKENS, TOOL_CALL
 //   Mistral                        model_length
 //   Zhipu                          sensitive, network_error
 //   DeepSeek                       insufficient_system_resource, repetition_truncation
 //   MiniMax                        max_output
+//   Cohere, Oracle                 ERROR_LIMIT, ERROR_TOXIC
+//   Gemini                         FinishReason in small letters: blocklist, image_safety, malformed_function_call, ...
 //   Google's OpenAI-compatible API "content_filter: RECITATION", "function_call_filter: MALFORMED_FUNCTION_CALL"
 const WORDS: Readonly<Record<string, string>> = Object.freeze({
   eos: 'stop',
@@ -32,7 +35,15 @@ const WORDS: Readonly<Record<string, string>> = Object.freeze({
   tooluse: 'tool_calls',
   toolcalls: 'tool_calls',
   pause_turn: 'stop',
-  function_call_filter: 'stop',
+  error_limit: 'length',
+  function_call_filter: 'length',
+  malformed_function_call: 'length',
+  malformed_response: 'length',
+  unexpected_tool_call: 'length',
+  too_many_tool_calls: 'length',
+  missing_thought_signature: 'length',
+  other: 'length',
+  image_other: 'length',
   sensitive: 'content_filter',
   safety: 'content_filter',
   content_filtered: 'content_filter',
@@ -41,25 +52,37 @@ const WORDS: Readonly<Record<string, string>> = Object.freeze({
   blocklist: 'content_filter',
   prohibited_content: 'content_filter',
   spii: 'content_filter',
+  language: 'content_filter',
+  model_armor: 'content_filter',
+  image_safety: 'content_filter',
+  image_prohibited_content: 'content_filter',
+  image_recitation: 'content_filter',
+  toxic: 'content_filter',
+  error_toxic: 'content_filter',
   guardrail_intervened: 'content_filter',
 });
 
+const OPENAI: ReadonlySet<string> = new Set([
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+  'function_call',
+]);
+
 /** OpenAI's word; undefined where it is one already, or is none that is known. */
 export function openAiWord(reason: string): string | undefined {
-  switch (reason) {
-    case 'stop':
-    case 'length':
-    case 'tool_calls':
-    case 'content_filter':
-    case 'function_call':
-      return undefined;
-    default: {
-      // Some add why behind a colon.
-      const [word = ''] = reason.toLowerCase().replaceAll('-', '_').split(':');
-      if (Object.hasOwn(WORDS, word)) return WORDS[word];
-      return word !== reason && ['stop', 'length', 'tool_calls', 'content_filter'].includes(word)
-        ? word
-        : undefined;
-    }
-  }
+  return OPENAI.has(reason) ? undefined : knownWord(reason);
+}
+
+/** OpenAI's word for a word of any wire; undefined: it is none that is known. */
+export function finishWord(reason: string): string | undefined {
+  return OPENAI.has(reason) ? reason : knownWord(reason);
+}
+
+function knownWord(reason: string): string | undefined {
+  // Some add why behind a colon.
+  const [word = ''] = reason.toLowerCase().replaceAll('-', '_').split(':');
+  if (Object.hasOwn(WORDS, word)) return WORDS[word];
+  return OPENAI.has(word) ? word : undefined;
 }
