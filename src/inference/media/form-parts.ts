@@ -28,7 +28,8 @@ export interface FileRules {
 
 /** Reads one form. A fault in the caller's messages is reported as the caller's, also where the provider's request reads them. */
 export class MediaForm<Head> {
-  readonly head: Head;
+  /** Members before the first file. */
+  head: Head;
   readonly #input: AsyncIterator<UploadMessage<Head>>;
   readonly #signal: AbortLike;
   readonly #rules: FileRules;
@@ -80,6 +81,12 @@ export class MediaForm<Head> {
       this.error ??= thrown as GatewayError;
       throw thrown;
     }
+  }
+
+  /** Its tail is read, and counts as a part of its head. */
+  joinTail(head: Head): void {
+    this.head = head;
+    this.tail = undefined;
   }
 
   /** The rest is not read. */

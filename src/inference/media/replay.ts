@@ -2,7 +2,7 @@
 import type { FormPart } from './form-parts.ts';
 
 /** Longest form that is kept to be sent again, in bytes. */
-const MAX_BYTES = 25 * 1024 * 1024;
+export const MAX_REPLAYED = 25 * 1024 * 1024;
 
 /** One form. Without `keeps` it can be read once and is not buffered. */
 export class Replay {
@@ -32,6 +32,12 @@ export class Replay {
   /** Reads as far as the first file, so that a form without one reaches no provider. @throws what the form throws */
   async first(): Promise<void> {
     if (this.#parts.length === 0 && !this.#over) await this.#read();
+  }
+
+  /** Reads to the end. @returns whether all of it is kept @throws what the form throws */
+  async all(): Promise<boolean> {
+    while (!this.#over && this.#keeps) await this.#read();
+    return this.#keeps;
   }
 
   /** From the beginning. A reader that leaves does not end the form. */
@@ -68,6 +74,6 @@ export class Replay {
     }
     this.#parts.push(value);
     if ('bytes' in value) this.#bytes += value.bytes.length;
-    if (this.#bytes > MAX_BYTES) this.#keeps = false;
+    if (this.#bytes > MAX_REPLAYED) this.#keeps = false;
   }
 }

@@ -6,7 +6,7 @@ import type { Call } from '../../call/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
-import { type GatewayError, invalidField } from '../../lib/errors.ts';
+import { fail, GatewayError, invalidField } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type { Operation } from '../../providers/dialect.ts';
 import { type AnswerOf, operationRow, type RequestOf } from '../../providers/operations.ts';
@@ -29,7 +29,7 @@ import { planOf } from '../plan/select.ts';
 import { answerOf, type FormAnswer, type Kept } from './form-answer.ts';
 import type { FormName } from './form-name.ts';
 import { type FileRules, MediaForm } from './form-parts.ts';
-import { Replay } from './replay.ts';
+import { MAX_REPLAYED, Replay } from './replay.ts';
 
 type Head = { readonly model?: string; readonly prompt?: string } & Message;
 
@@ -54,9 +54,8 @@ export async function runForm<N extends FormName>(
   const form = await MediaForm.open(messages, files, call.signal);
   let streams = false;
   try {
+    const sent = await planned(pipeline, call, name, form);
     const head = form.head as Head;
-    const { plan } = await planOf(call, pipeline.planner, head.model);
-    const sent = new Replay(form.parts(), plan.maxAttempts > 1);
     let kept: Kept | undefined;
     let failed: unknown;
     const answer = await run(pipeline, call, head.model, {
@@ -86,6 +85,41 @@ export async function runForm<N extends FormName>(
     return { message: answer as AnswerOf<N>, kept: kept!, events: undefined };
   } finally {
     if (!streams) form.leave();
+  }
+}
+
+/**
+ * Its parts, once it is known who answers. Clients that send the file first (curl, and openai's for Node where the file is
+ * named first) may name the provider in the model after it: then the form is held until that is read, and goes on as if the
+ * model had come first.
+ * @throws GatewayError provider_missing, and what planning and the form throw
+ */
+async function planned<N extends FormName>(
+  pipeline: Pipeline,
+  call: Call,
+  name: N,
+  form: MediaForm<RequestOf<N>>,
+): Promise<Replay> {
+  const head = form.head as Head;
+  try {
+    const { plan } = await planOf(call, pipeline.planner, head.model);
+    return new Replay(form.parts(), plan.maxAttempts > 1);
+  } catch (thrown) {
+    const isLate = thrown instanceof GatewayError && thrown.reason === 'provider_missing';
+    if (!isLate || head.model !== undefined) throw thrown;
+    const sent = new Replay(form.parts(), true);
+    if (!(await sent.all()))
+      throw fail(
+        'provider_missing',
+        `${thrown.message}. A model that names the provider must stand before a file of more than ${MAX_REPLAYED / 1_048_576} MiB`,
+        { param: 'model' },
+      );
+    const tail = form.tail as Head | undefined;
+    if (tail?.model === undefined) throw thrown;
+    checkOnce(name, head, tail);
+    form.joinTail(joined(name, head, tail) as unknown as RequestOf<N>);
+    await planOf(call, pipeline.planner, tail.model);
+    return sent;
   }
 }
 
@@ -197,9 +231,8 @@ function tailOf(
   bound: BoundTarget,
 ): Head | undefined {
   if (tail === undefined) return undefined;
-  const [before, after] = [membersOf(name, head), membersOf(name, tail)];
-  const twice = Object.keys(after).find((member) => Object.hasOwn(before, member));
-  if (twice !== undefined) throw invalidField(twice, 'must be given once');
+  checkOnce(name, head, tail);
+  const after = membersOf(name, tail);
   if (tail.model?.startsWith('@'))
     throw invalidField('model', 'must stand before the file where it names a stored provider');
   const guarded = ((bound.plan.guardrails as Guardrails | undefined)?.input.length ?? 0) > 0;
@@ -209,6 +242,13 @@ function tailOf(
   const set = membersOf(name, sent);
   const left = Object.fromEntries(Object.entries(after).filter(([member]) => !Object.hasOwn(set, member)));
   return codec.decodeRequest(operationRow(name).request, left) as Head;
+}
+
+/** @throws GatewayError validation_failed for a member before the files and after them */
+function checkOnce(name: FormName, head: Head, tail: Head): void {
+  const [before, after] = [membersOf(name, head), membersOf(name, tail)];
+  const twice = Object.keys(after).find((member) => Object.hasOwn(before, member));
+  if (twice !== undefined) throw invalidField(twice, 'must be given once');
 }
 
 function membersOf(name: FormName, message: Message): FormMembers {
