@@ -170,6 +170,38 @@ for (const protocol of PROTOCOLS) {
     );
   });
 
+  test.serial(
+    `a model that names a stored provider, next to a config with targets [${protocol}]`,
+    async (t) => {
+      const fallback = config({
+        strategy: { mode: 'fallback' },
+        targets: [{ provider: '@plain' }, { provider: '@legacy' }],
+      });
+      // Of several targets all are asked for the model without its slug.
+      for (const model of ['@plain/gpt-4o', '@legacy/gpt-4o']) {
+        const seen = await reaches(t, 'plain', fallback, { model });
+        t.is(seen.json.model, 'gpt-4o');
+      }
+      // A target that sets the model itself asks for no other.
+      const set = config({ provider: '@plain', override_params: { model: 'gpt-4o' } });
+      for (const model of ['@legacy/x', '@plain/x', 'x'])
+        t.is((await reaches(t, 'plain', set, { model })).json.model, 'gpt-4o');
+      const slugged = config({ provider: '@plain', override_params: { model: '@plain/gpt-4o' } });
+      t.is((await reaches(t, 'plain', slugged, { model: 'x' })).json.model, 'gpt-4o');
+      // Names that are those of no stored provider are the provider's own.
+      const own = await reaches(t, 'plain', config({ provider: '@plain' }), { model: '@cf/meta/llama' });
+      t.is(own.json.model, '@cf/meta/llama');
+
+      const before = bench.provider.seen.length;
+      const refused = await call(config({ provider: '@plain' }), { model: '@legacy/gpt-4o' });
+      t.regex(
+        inspect(refused, { depth: 9 }),
+        /model: names the stored provider legacy, and the config goes to others/,
+      );
+      t.is(bench.provider.seen.length, before);
+    },
+  );
+
   test.serial(`a caller's credential and headers do not replace the stored ones [${protocol}]`, async (t) => {
     const seen = await reaches(t, 'plain', {
       ...select({ 'x-gateway-provider': '@plain' }),

@@ -47,6 +47,8 @@ export interface BindingInput {
   readonly credential: string | undefined;
   /** Whether it was meant for another target. */
   readonly stranger: boolean;
+  /** The model that the request asks for, without the slug of a stored provider; undefined: it has none. */
+  readonly bare?: string | undefined;
   /** Whether the target is the only one: then the error names the header. */
   readonly only: boolean;
 }
@@ -111,10 +113,17 @@ export function bindTarget(
           ),
       reach?.headers ?? NONE,
     ),
-    model: plan.provider === undefined ? selected?.model : undefined,
+    model: modelToSet(plan, plan.provider === undefined ? selected?.model : input.bare),
     stored: reach,
     stranger,
   };
+}
+
+/** What is asked for in place of the request's model; one that the config sets counts, without the target's own slug. */
+function modelToSet({ params, slug }: TargetPlan, named: string | undefined): string | undefined {
+  const model = params?.overrides.model;
+  if (typeof model !== 'string') return named;
+  return slug !== undefined && model.startsWith(`@${slug}/`) ? model.slice(slug.length + 2) : undefined;
 }
 
 function ownOrigin(target: Target): string | undefined {

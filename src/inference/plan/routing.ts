@@ -10,7 +10,9 @@ import { NO_TENANT, type PlannedCall } from './planned-call.ts';
 import {
   conflict,
   modelOfSlug,
+  namedByModel,
   ofStored,
+  otherProvider,
   providerMissing,
   type Selection,
   select,
@@ -91,6 +93,7 @@ export function withConfig(
 ): Routing | Promise<Routing> {
   const plan = guarded(read, call, deps);
   checkHeaders(call.headers, given, plan);
+  checkModel(plan, namedByModel(call, deps, model)?.slug);
   if (!plan.open) return routing(call, plan, undefined, deps, names, model);
   const passes = plan.targets.some((target) => target.passthrough);
   const selected = select(call, given, deps, model, passes);
@@ -111,6 +114,16 @@ function checkHeaders(headers: GatewayHeaders, { provider, customHost }: Selecti
     throw conflict(headers, 'config', 'custom-host');
 }
 
+/**
+ * A model must not contradict the config: with the provider that it names not among the targets, another one would be asked
+ * for a model of that name. Targets that set the model themselves ask for no other.
+ */
+function checkModel({ targets, open }: WholePlan, slug: string | undefined): void {
+  if (slug === undefined || open || targets.some((target) => target.slug === slug)) return;
+  if (targets.every(({ params }) => params?.overrides.model !== undefined)) return;
+  throw otherProvider(slug, 'the config goes to others');
+}
+
 function routing(
   call: PlannedCall,
   plan: WholePlan,
@@ -129,6 +142,8 @@ function routing(
   if (takers.length > 1 || (needy.length > 0 && !only && call.providerCredential === undefined))
     throw severalCredentials(plan, takers);
   const mine = bindingOf(call, deps, names);
+  // Of a model that names one of several targets, all are asked for the same.
+  const bare = namedByModel(call, deps, model)?.model;
   const stranger = (target: TargetPlan): boolean => !isMeant(target, plan, selected);
   return {
     plan,
@@ -138,7 +153,7 @@ function routing(
         const stored = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
         const bind = (found: StoredProvider | undefined): BoundTarget => {
           if (found === undefined) throw unknownSlug(call, deps, slug, `${target.path}.provider`);
-          const own = ofStored(found, modelOfSlug(slug, model));
+          const own = ofStored(found, modelOfSlug(slug, model) ?? bare);
           return bindTarget(target, own, { ...mine, stranger: stranger(target), only }, model);
         };
         return stored instanceof Promise ? stored.then(bind) : bind(stored);
@@ -147,7 +162,7 @@ function routing(
         if (selected === undefined) throw providerMissing(call.headers);
         return bindTarget(target, selected, { ...mine, stranger: stranger(target), only: true }, model);
       }
-      return bindTarget(target, undefined, { ...mine, stranger: stranger(target), only }, model);
+      return bindTarget(target, undefined, { ...mine, stranger: stranger(target), only, bare }, model);
     },
   };
 }

@@ -104,20 +104,34 @@ export function modelOfSlug(slug: string, model: string | undefined): string | u
   return named === slug ? rest : undefined;
 }
 
-/** @throws GatewayError selection_conflict where the model names another stored provider than the header */
-function sameModel(
+/** What a model names: "@slug/model" of a stored provider that is there. Names of some providers' models begin so, too. */
+export function namedByModel(
   { principal }: PlannedCall,
-  slug: string,
   { peekProvider }: PlanDeps,
   model: string | undefined,
+): { readonly slug: string; readonly model: string } | undefined {
+  const [, slug, rest] = SLUG.exec(model ?? '') ?? [];
+  if (slug === undefined || rest === undefined) return undefined;
+  return peekProvider?.(principal ?? NO_TENANT, slug) === undefined ? undefined : { slug, model: rest };
+}
+
+/** @throws GatewayError selection_conflict where the model names another stored provider than the header */
+function sameModel(
+  call: PlannedCall,
+  slug: string,
+  deps: PlanDeps,
+  model: string | undefined,
 ): string | undefined {
-  const [, named] = SLUG.exec(model ?? '') ?? [];
-  // Names of some providers' models begin so, too.
-  if (named === undefined || named === slug || peekProvider?.(principal ?? NO_TENANT, named) === undefined)
-    return modelOfSlug(slug, model);
-  throw fail(
+  const named = namedByModel(call, deps, model);
+  if (named === undefined || named.slug === slug) return modelOfSlug(slug, model);
+  throw otherProvider(named.slug, 'the call goes to another one');
+}
+
+/** A model that names another stored provider than where the call goes. */
+export function otherProvider(slug: string, why: string): GatewayError {
+  return fail(
     'selection_conflict',
-    `model: names the stored provider ${clip(named)}, and the call goes to another one; leave the slug or the other selection out`,
+    `model: names the stored provider ${clip(slug)}, and ${why}; leave the slug or the other selection out`,
     { param: 'model' },
   );
 }
