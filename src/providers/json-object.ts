@@ -1,6 +1,7 @@
 // What a provider sent, narrowed once: plain JSON objects.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { isHeavyText } from '../lib/heavy-event.ts';
+import { parsedJson } from './parsed-json.ts';
 
 /** Whether a value is an object of JSON: not null, not an array. */
 export function isObject(value: unknown): value is JsonObject {
@@ -29,13 +30,9 @@ export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The object that a JSON text says; undefined when it is no JSON, no object, or too heavy to be read. */
+/** The object that a JSON text says; undefined when it is no JSON, no object, nests too deep, or is too heavy to be read. */
 export function parsedObject(text: string): JsonObject | undefined {
   if (isHeavyText(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return isObject(value) ? value : undefined;
 }

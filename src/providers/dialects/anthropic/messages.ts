@@ -3,8 +3,8 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ChatMessage, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { InnerJson } from '../../inner-json.ts';
 import { arrayOf, given, isObject } from '../../json-object.ts';
-import { parsedArguments } from '../parsed-arguments.ts';
 import { contentBlocks } from './content.ts';
 
 /** What `messages` becomes. */
@@ -23,6 +23,7 @@ interface Turn {
 export function conversation(messages: readonly ChatMessage[]): Conversation {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
+  const inner = new InnerJson();
   messages.forEach((message, i) => {
     const path = `messages[${i}]`;
     switch (message.role) {
@@ -34,7 +35,7 @@ export function conversation(messages: readonly ChatMessage[]): Conversation {
         append(turns, 'user', userBlocks(message, path));
         break;
       case 'assistant':
-        append(turns, 'assistant', assistantBlocks(message, path));
+        append(turns, 'assistant', assistantBlocks(message, path, inner));
         break;
       case 'tool':
         append(turns, 'user', [toolResult(message, path)]);
@@ -97,12 +98,12 @@ function userBlocks(message: ChatMessage, path: string): JsonObject[] {
 }
 
 /** Thinking comes first, as it came (its signature proves it), then the text, then the calls. */
-function assistantBlocks(message: ChatMessage, path: string): JsonObject[] {
+function assistantBlocks(message: ChatMessage, path: string, inner: InnerJson): JsonObject[] {
   if (message.functionCall) throw invalidField(`${path}.function_call`, 'use tool_calls instead');
   const own = arrayOf(message.extra?.content_blocks).filter(isOwn).map(withoutIndex);
   const text = contentBlocks(message.content, `${path}.content`);
   if (text.length === 0 && message.refusal) text.push({ type: 'text', text: message.refusal });
-  const calls = message.toolCalls.map((call, i) => toolUse(call, `${path}.tool_calls[${i}]`));
+  const calls = message.toolCalls.map((call, i) => toolUse(call, `${path}.tool_calls[${i}]`, inner));
   return cached([...own, ...text, ...calls], message);
 }
 
@@ -115,14 +116,14 @@ function withoutIndex({ index: _index, ...block }: JsonObject): JsonObject {
   return block;
 }
 
-function toolUse(call: ToolCall, path: string): JsonObject {
+function toolUse(call: ToolCall, path: string, inner: InnerJson): JsonObject {
   if (call.function === undefined) throw invalidField(`${path}.function`, 'is required');
   const { name, arguments: text } = call.function;
   return {
     type: 'tool_use',
     id: call.id ?? '',
     name: name ?? '',
-    input: parsedArguments(text ?? '', `${path}.function.arguments`),
+    input: inner.arguments(text ?? '', `${path}.function.arguments`),
     ...given(call.extra),
   };
 }

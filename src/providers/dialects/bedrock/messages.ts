@@ -3,7 +3,8 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ChatMessage, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
-import { arrayOf, isObject, parsedObject, textOf } from '../../json-object.ts';
+import { InnerJson } from '../../inner-json.ts';
+import { arrayOf, isObject, textOf } from '../../json-object.ts';
 import { cachePoint, contentBlocks, type DocumentNames } from './content.ts';
 
 /** What `messages` becomes. */
@@ -22,6 +23,7 @@ export function conversation(messages: readonly ChatMessage[]): Conversation {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
   const names: DocumentNames = new Set();
+  const inner = new InnerJson();
   messages.forEach((message, i) => {
     const path = `messages[${i}]`;
     switch (message.role) {
@@ -33,7 +35,7 @@ export function conversation(messages: readonly ChatMessage[]): Conversation {
         append(turns, 'user', userBlocks(message, path, names));
         break;
       case 'assistant':
-        append(turns, 'assistant', assistantBlocks(message, path, names));
+        append(turns, 'assistant', assistantBlocks(message, path, names, inner));
         break;
       case 'tool':
         append(turns, 'user', toolResult(message, path, names));
@@ -72,12 +74,17 @@ function userBlocks(message: ChatMessage, path: string, names: DocumentNames): J
 }
 
 /** Thinking comes first, as it came (its signature proves it), then the text, then the calls. */
-function assistantBlocks(message: ChatMessage, path: string, names: DocumentNames): JsonObject[] {
+function assistantBlocks(
+  message: ChatMessage,
+  path: string,
+  names: DocumentNames,
+  inner: InnerJson,
+): JsonObject[] {
   if (message.functionCall) throw invalidField(`${path}.function_call`, 'use tool_calls instead');
   const own = arrayOf(message.extra?.content_blocks).flatMap(ownBlock);
   const text = contentBlocks(message.content, `${path}.content`, names);
   if (text.length === 0 && message.refusal) text.push({ text: message.refusal });
-  const calls = message.toolCalls.map((call, i) => toolUse(call, `${path}.tool_calls[${i}]`));
+  const calls = message.toolCalls.map((call, i) => toolUse(call, `${path}.tool_calls[${i}]`, inner));
   return [...own, ...text, ...calls, ...cachePoint(message.extra?.cache_control)];
 }
 
@@ -116,12 +123,10 @@ function ownBlock(value: JsonValue): JsonObject[] {
   }
 }
 
-function toolUse(call: ToolCall, path: string): JsonObject {
+function toolUse(call: ToolCall, path: string, inner: InnerJson): JsonObject {
   if (call.function === undefined) throw invalidField(`${path}.function`, 'is required');
   const { name = '', arguments: text = '' } = call.function;
-  const input = text.trim() === '' ? {} : parsedObject(text);
-  if (input === undefined)
-    throw invalidField(`${path}.function.arguments`, 'must be the JSON text of an object');
+  const input = inner.arguments(text, `${path}.function.arguments`);
   return { toolUse: { toolUseId: call.id ?? '', name, input } };
 }
 

@@ -1,9 +1,9 @@
 // A conversation as Gemini has it: the system's text apart, turns of user and model, calls and their results as parts.
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { ChatMessage, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { InnerJson } from '../../inner-json.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
-import { parsedArguments } from '../parsed-arguments.ts';
 import { contentParts, media } from './content-parts.ts';
 import { takesLevels } from './thinking.ts';
 
@@ -31,6 +31,7 @@ export function conversation(messages: readonly ChatMessage[], model: string): C
   const turns: Turn[] = [];
   const names = new Map<string, string>();
   const signed = takesLevels({ model });
+  const inner = new InnerJson();
   messages.forEach((message, i) => {
     const path = `messages[${i}]`;
     switch (message.role) {
@@ -42,10 +43,10 @@ export function conversation(messages: readonly ChatMessage[], model: string): C
         append(turns, 'user', contentParts(message.content, `${path}.content`));
         break;
       case 'assistant':
-        append(turns, 'model', modelParts(message, path, names, signed));
+        append(turns, 'model', modelParts(message, path, names, signed, inner));
         break;
       case 'tool':
-        append(turns, 'user', [functionResponse(message, path, names)]);
+        append(turns, 'user', [functionResponse(message, path, names, inner)]);
         break;
       default:
         throw invalidField(
@@ -80,6 +81,7 @@ function modelParts(
   path: string,
   names: Map<string, string>,
   signed: boolean,
+  inner: InnerJson,
 ): JsonObject[] {
   if (message.functionCall) throw invalidField(`${path}.function_call`, 'use tool_calls instead');
   const parts = contentParts(message.content, `${path}.content`);
@@ -89,7 +91,7 @@ function modelParts(
   if (signature !== undefined && lastText !== undefined) lastText.thoughtSignature = signature;
   parts.push(...madeImages(message.extra, path));
   message.toolCalls.forEach((call, i) => {
-    const part = functionCall(call, `${path}.tool_calls[${i}]`);
+    const part = functionCall(call, `${path}.tool_calls[${i}]`, inner);
     const own = signatureOf(call.extra) ?? signatureOf(call.function?.extra);
     if (own !== undefined) part.thoughtSignature = own;
     // Of parallel calls only the first one carries a signature.
@@ -116,9 +118,9 @@ function signatureOf(extra: JsonObject | undefined): string | undefined {
   return textOf(objectOf(objectOf(extra?.extra_content)?.google)?.thought_signature);
 }
 
-function functionCall(call: ToolCall, path: string): JsonObject {
+function functionCall(call: ToolCall, path: string, inner: InnerJson): JsonObject {
   if (call.function === undefined) throw invalidField(`${path}.function`, 'is required');
-  const args = parsedArguments(call.function.arguments ?? '', `${path}.function.arguments`);
+  const args = inner.arguments(call.function.arguments ?? '', `${path}.function.arguments`);
   return { functionCall: { ...idOf(call.id), name: call.function.name ?? '', args } };
 }
 
@@ -131,6 +133,7 @@ function functionResponse(
   message: ChatMessage,
   path: string,
   names: ReadonlyMap<string, string>,
+  inner: InnerJson,
 ): JsonObject {
   const id = message.toolCallId;
   if (!id) throw invalidField(`${path}.tool_call_id`, 'is required');
@@ -143,19 +146,14 @@ function functionResponse(
     functionResponse: {
       ...idOf(id),
       name,
-      response: responseObject(texts.join('')),
+      response: responseOf(texts.join(''), inner),
       ...(files.length === 0 ? {} : { parts: files }),
     },
   };
 }
 
 /** An object of JSON as it is; anything else as the `output` that Gemini's documents name. */
-function responseObject(text: string): JsonObject {
-  let value: unknown = text;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // It is plain text.
-  }
-  return isObject(value) ? value : { output: value as JsonValue };
+function responseOf(text: string, inner: InnerJson): JsonObject {
+  const value = inner.value(text);
+  return isObject(value) ? value : { output: value === undefined ? text : value };
 }

@@ -1,6 +1,7 @@
 // The tool calls of one streamed choice: which piece belongs to which call, and the repairs of the pieces.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { ObjectEnd } from '../../object-end.ts';
 import { mendArguments, mendBeginning, mendList, mendRepetition } from './tool-call-oddities.ts';
 
 /** One call so far. */
@@ -10,8 +11,8 @@ interface Call {
   /** As the provider names it; undefined for a call without an id. */
   readonly id: string | undefined;
   name: string;
-  /** The arguments so far, of a call without an id. */
-  text: string;
+  /** Of the arguments of a call without an id. */
+  readonly end: ObjectEnd;
 }
 
 /** Watches the pieces of one choice's calls. */
@@ -51,7 +52,7 @@ export class StreamedCalls {
     if (mendArguments(piece, call === held ? undefined : '')) changed = true;
     const called = objectOf(piece.function);
     if (typeof called?.name === 'string') call.name += called.name;
-    if (call.id === undefined && typeof called?.arguments === 'string') call.text += called.arguments;
+    if (call.id === undefined && typeof called?.arguments === 'string') call.end.add(called.arguments);
     if (piece.index === call.place) return changed;
     piece.index = call.place;
     changed = true;
@@ -59,7 +60,7 @@ export class StreamedCalls {
   }
 
   #begin(key: JsonValue, id: string | undefined): Call {
-    const call = { place: this.#count++, id, name: '', text: '' };
+    const call = { place: this.#count++, id, name: '', end: new ObjectEnd() };
     this.#calls.set(key, call);
     return call;
   }
@@ -73,15 +74,5 @@ export class StreamedCalls {
 function begins(piece: JsonObject, id: string | undefined, held: Call): boolean {
   const { name } = objectOf(piece.function) ?? {};
   if (typeof name !== 'string' || name === '' || held.name === '') return false;
-  return id === undefined ? held.id === undefined && isComplete(held.text) : id !== held.id;
-}
-
-function isComplete(text: string): boolean {
-  if (!text.endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return id === undefined ? held.id === undefined && held.end.reached : id !== held.id;
 }

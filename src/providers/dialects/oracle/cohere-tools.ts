@@ -3,7 +3,8 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ChatMessage, Tool, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
-import { arrayOf, isObject, objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { InnerJson } from '../../inner-json.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 
 const PYTHON: Readonly<Record<string, string>> = Object.freeze({
   string: 'str',
@@ -47,31 +48,40 @@ function parameterOf(value: JsonValue, isRequired: boolean): JsonObject {
   };
 }
 
-/** A call in the history. @param path of the call @throws GatewayError for arguments that are no object */
-export function cohereCall({ function: called }: ToolCall, path: string): JsonObject {
-  const parameters = parsedObject(called?.arguments || '{}');
-  if (parameters === undefined)
-    throw invalidField(`${path}.function.arguments`, 'must be the JSON of an object');
-  return { name: called?.name ?? '', parameters };
-}
+/** The calls of a conversation and what came of them. A result repeats its call: each time it counts anew. */
+export class CohereTools {
+  readonly #inner = new InnerJson();
+  /** The calls of the messages so far, by their ids; of several the latest. */
+  readonly #calls = new Map<string, { readonly call: ToolCall; readonly path: string }>();
 
-/**
- * A tool's result with the call that it is of.
- * @param outputs the result's text; an object's JSON is that object
- * @throws GatewayError `validation_failed` for a result of no call
- */
-export function cohereResult(messages: readonly ChatMessage[], i: number, output: string): JsonObject {
-  const id = messages[i]?.toolCallId;
-  for (let k = i - 1; k >= 0; k--) {
-    const calls = messages[k]!.toolCalls;
-    const found = calls.findIndex((call) => call.id !== undefined && call.id === id);
-    if (found !== -1)
-      return {
-        call: cohereCall(calls[found]!, `messages[${k}].tool_calls[${found}]`),
-        outputs: [parsedObject(output) ?? { output }],
-      };
+  /** A call in the history. @param path of the call @throws GatewayError for arguments that are no object */
+  call(call: ToolCall, path: string): JsonObject {
+    if (call.id !== undefined) this.#calls.set(call.id, { call, path });
+    return this.#json(call, path);
   }
-  throw invalidField(`messages[${i}].tool_call_id`, 'must name a call of a message before it');
+
+  /**
+   * A tool's result with the call that it is of.
+   * @param output the result's text; an object's JSON is that object
+   * @param i of the message
+   * @throws GatewayError `validation_failed` for a result of no call
+   */
+  result({ toolCallId: id = '' }: ChatMessage, output: string, i: number): JsonObject {
+    const found = this.#calls.get(id);
+    if (found === undefined)
+      throw invalidField(`messages[${i}].tool_call_id`, 'must name a call of a message before it');
+    return {
+      call: this.#json(found.call, found.path),
+      outputs: [this.#inner.object(output) ?? { output }],
+    };
+  }
+
+  #json({ function: called }: ToolCall, path: string): JsonObject {
+    return {
+      name: called?.name ?? '',
+      parameters: this.#inner.arguments(called?.arguments ?? '', `${path}.function.arguments`),
+    };
+  }
 }
 
 /** Calls of an answer, under ids of ours. @param from calls of the answer that came before */

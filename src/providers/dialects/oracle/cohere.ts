@@ -5,7 +5,7 @@ import type {
   CreateChatCompletionRequest,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField, type Violation, validationFailed } from '../../../lib/errors.ts';
-import { cohereCall, cohereResult, cohereTool } from './cohere-tools.ts';
+import { CohereTools, cohereTool } from './cohere-tools.ts';
 import { textIn } from './messages.ts';
 import { sampling } from './sampling.ts';
 
@@ -21,14 +21,15 @@ export function cohereRequest(request: CreateChatCompletionRequest, stream: bool
   const withTools =
     tools.length > 0 && !(toolChoice?.kind.case === 'mode' && toolChoice.kind.value === 'none');
   const answered = messages.findLastIndex(({ role }) => role !== 'tool');
-  const results = messages
-    .slice(answered + 1)
-    .map((message, k) => cohereResult(messages, answered + 1 + k, textIn(message, answered + 1 + k)));
-  const last = results.length > 0 ? undefined : messages.at(-1);
-  if (results.length === 0 && last?.role !== 'user')
+  const last = answered === messages.length - 1 ? messages.at(-1) : undefined;
+  if (answered === messages.length - 1 && last?.role !== 'user')
     throw invalidField(`messages[${messages.length - 1}].role`, 'must be "user" or "tool" with this model');
   const preamble = messages.flatMap((message, i) => (isSystem(message) ? [textIn(message, i)] : []));
-  const history = historyOf(messages, last === undefined ? answered + 1 : messages.length - 1);
+  const made = new CohereTools();
+  const history = historyOf(messages, last === undefined ? answered + 1 : messages.length - 1, made);
+  const results = messages
+    .slice(answered + 1)
+    .map((message, k) => made.result(message, textIn(message, answered + 1 + k), answered + 1 + k));
   return {
     apiFormat: 'COHERE',
     message: last === undefined ? '' : textIn(last, messages.length - 1),
@@ -89,15 +90,15 @@ function isSystem({ role }: ChatMessage): boolean {
 }
 
 /** Turns before the current one; results of tools that came together are one turn. */
-function historyOf(messages: readonly ChatMessage[], until: number): JsonObject[] {
+function historyOf(messages: readonly ChatMessage[], until: number, made: CohereTools): JsonObject[] {
   const turns: JsonObject[] = [];
   for (const [i, message] of messages.slice(0, until).entries()) {
     if (isSystem(message)) continue;
     if (message.role !== 'tool') {
-      turns.push(turn(message, i));
+      turns.push(turn(message, i, made));
       continue;
     }
-    const result = cohereResult(messages, i, textIn(message, i));
+    const result = made.result(message, textIn(message, i), i);
     const before = turns.at(-1);
     if (before?.role === 'TOOL') (before.toolResults as JsonObject[]).push(result);
     else turns.push({ role: 'TOOL', toolResults: [result] });
@@ -105,13 +106,13 @@ function historyOf(messages: readonly ChatMessage[], until: number): JsonObject[
   return turns;
 }
 
-function turn(message: ChatMessage, i: number): JsonObject {
+function turn(message: ChatMessage, i: number, made: CohereTools): JsonObject {
   const { role } = message;
   if (role === 'user') return { role: 'USER', message: textIn(message, i) };
   if (role !== 'assistant')
     throw invalidField(`messages[${i}].role`, `"${role.slice(0, 64)}" is not supported by this model`);
   if (message.functionCall) throw invalidField(`messages[${i}].function_call`, 'use tool_calls instead');
-  const calls = message.toolCalls.map((call, k) => cohereCall(call, `messages[${i}].tool_calls[${k}]`));
+  const calls = message.toolCalls.map((call, k) => made.call(call, `messages[${i}].tool_calls[${k}]`));
   return {
     role: 'CHATBOT',
     message: textIn(message, i),

@@ -1,6 +1,7 @@
 // The events of one ConverseStream put together, as Converse would have answered.
 import type { JsonObject } from '@bufbuild/protobuf';
-import { objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { InnerJson } from '../../inner-json.ts';
+import { objectOf, textOf } from '../../json-object.ts';
 
 /** Blocks of one message at the most. */
 const MOST_BLOCKS = 4096;
@@ -50,16 +51,17 @@ export class ConverseFold {
 
   /** The whole answer. */
   answer(): JsonObject {
+    const inner = new InnerJson();
     const content = [...this.#blocks]
       .sort(([one], [other]) => one - other)
-      .flatMap(([, block]) => whole(block));
+      .flatMap(([, block]) => whole(block, inner));
     return { output: { message: { role: 'assistant', content } }, ...this.#end };
   }
 }
 
-function whole({ text, toolUse, thought, signature, redacted }: Block): JsonObject[] {
+function whole({ text, toolUse, thought, signature, redacted }: Block, inner: InnerJson): JsonObject[] {
   if (toolUse !== undefined)
-    return [{ toolUse: { ...toolUse, input: parsedObject(toolUse.input || '{}') ?? {} } }];
+    return [{ toolUse: { ...toolUse, input: inner.object(toolUse.input || '{}') ?? {} } }];
   if (redacted !== undefined) return [{ reasoningContent: { redactedContent: redacted } }];
   if (thought !== undefined || signature !== undefined)
     return [

@@ -67,7 +67,7 @@ function partsOf(message: AssistantMessage, thoughts: boolean): JsonObject[] {
   const parts: JsonObject[] = [
     ...(said === '' ? [] : [signedBy({ text: said }, extra)]),
     ...arrayOf(extra?.images).flatMap(imagePart),
-    ...toolCalls.map(callPart),
+    ...toolCalls.map((call) => callPart(call, parsedObject)),
   ];
   // The proof goes with the first part that is no thought: clients send those back.
   const [first, ...rest] = parts;
@@ -89,13 +89,12 @@ export function signedBy(part: JsonObject, extra: JsonObject | undefined): JsonO
   return signature === undefined ? part : { ...part, thoughtSignature: signature };
 }
 
-/** A call, whole. */
-export function callPart({
-  id,
-  function: called,
-  extra,
-}: Pick<ToolCall, 'id' | 'function' | 'extra'>): JsonObject {
-  const args = parsedObject(called?.arguments || '{}') ?? {};
+/** A call, whole. @param read reads its arguments */
+export function callPart(
+  { id, function: called, extra }: Pick<ToolCall, 'id' | 'function' | 'extra'>,
+  read: (text: string) => JsonObject | undefined,
+): JsonObject {
+  const args = read(called?.arguments || '{}') ?? {};
   const call = { ...(id === undefined || id === '' ? {} : { id }), name: called?.name ?? '', args };
   return signedBy({ functionCall: call }, extra);
 }

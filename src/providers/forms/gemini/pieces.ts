@@ -10,7 +10,9 @@ import type {
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import type { GenerateContentResponse } from '../../../../gen/gateway/inference/v2/gemini_pb.ts';
+import { tooHeavyEvent } from '../../../lib/heavy-event.ts';
 import type { MessageJson } from '../../dialect.ts';
+import { InnerJson } from '../../inner-json.ts';
 import { arrayOf, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import type { PieceTranslator } from '../form.ts';
@@ -68,10 +70,12 @@ export class GeminiPieces implements PieceTranslator<GenerateContentResponse> {
   end(usage: UsageReport): readonly GenerateContentResponse[] {
     if (this.#candidates.size === 0) this.#of(0);
     const counts = usageMetadata(typeof usage === 'object' ? usage : this.#usage);
+    const inner = new InnerJson();
     const last = [...this.#candidates].map(([index, candidate]) => {
       const calls = [...candidate.calls.values()].map(({ id, name, args, extra }) =>
-        callPart({ id, function: { name, arguments: args }, extra } as never),
+        callPart({ id, function: { name, arguments: args }, extra } as never, (text) => inner.object(text)),
       );
+      if (inner.exceeded) throw tooHeavyEvent();
       const parts = this.#proven(candidate, calls);
       return {
         content: { parts, role: 'model' },

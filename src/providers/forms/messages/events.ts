@@ -17,7 +17,8 @@ import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { Run } from '../../../lib/runs.ts';
 import { RunShape, ShapedRun } from '../../../lib/shaped-run.ts';
 import type { MessageJson } from '../../dialect.ts';
-import { arrayOf, objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { arrayOf, objectOf, textOf } from '../../json-object.ts';
+import { ObjectEnd } from '../../object-end.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { type PieceTranslator, saysTextAlone, TEXT_HOLE } from '../form.ts';
 import { thoughtIn } from '../thought-in.ts';
@@ -33,11 +34,6 @@ const PING: JsonObject = Object.freeze({ type: 'ping' });
 
 /** Calls of one answer at the most. */
 const MOST_CALLS = 1024;
-
-/** Whether arguments have come to their end. */
-function isWhole(text: string): boolean {
-  return text.endsWith('}') && parsedObject(text) !== undefined;
-}
 
 /** An event with its JSON attached. */
 export function eventOf(json: MessageJson, event: JsonObject, text = JSON.stringify(event)): MessageEvent {
@@ -66,6 +62,7 @@ interface Call {
   readonly start: JsonObject;
   readonly proof: JsonObject | undefined;
   text: string;
+  readonly end: ObjectEnd;
 }
 
 /** Translates the chunks of one answer. @template E what becomes of an event: itself, or what another form has for it */
@@ -230,7 +227,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #call({ index, id, function: called, extra }: ToolCallDelta): void {
     const piece = called?.arguments ?? '';
     if (this.#current?.index === index) {
-      this.#current.text += piece;
+      this.#current.end.add(piece);
       if (piece !== '') this.#add({ type: 'input_json_delta', partial_json: piece });
       return;
     }
@@ -244,12 +241,13 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
         name: called?.name ?? '',
         input: {},
       };
-      call = { index, start, proof: objectOf(extra?.extra_content), text: '' };
+      call = { index, start, proof: objectOf(extra?.extra_content), text: '', end: new ObjectEnd() };
       this.#waiting.set(index, call);
     }
     call.text += piece;
+    call.end.add(piece);
     const before = this.#current;
-    if (before !== undefined && !isWhole(before.text)) return;
+    if (before !== undefined && !before.end.reached) return;
     // In the order in which they began.
     const [first] = this.#waiting.values();
     if (first !== undefined) this.#openCall(first);

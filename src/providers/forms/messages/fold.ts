@@ -1,6 +1,7 @@
 // The events of a streamed message put together, as the message would have come whole.
 import type { JsonObject } from '@bufbuild/protobuf';
-import { isObject, objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { InnerJson } from '../../inner-json.ts';
+import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 
 /** Blocks of one message at the most. */
@@ -54,16 +55,19 @@ export class MessageFold {
     else if (type === 'signature_delta') block.signature = textOf(signature) ?? '';
     else if (type === 'input_json_delta')
       this.#inputs.set(index, (this.#inputs.get(index) ?? '') + (textOf(piece) ?? ''));
-    else if (type === 'citations_delta' && citation !== undefined)
-      block.citations = [...(Array.isArray(block.citations) ? block.citations : []), citation];
+    else if (type === 'citations_delta' && citation !== undefined) {
+      if (!Array.isArray(block.citations)) block.citations = [];
+      block.citations.push(citation);
+    }
   }
 
   /** The message. */
   message(): JsonObject {
+    const inner = new InnerJson();
     const content = [...this.#blocks.entries()].flatMap(([index, block]): JsonObject[] => {
       if (!isObject(block)) return [];
       const input = this.#inputs.get(index);
-      return [input === undefined ? block : { ...block, input: parsedObject(input) ?? {} }];
+      return [input === undefined ? block : { ...block, input: inner.object(input) ?? {} }];
     });
     return {
       ...this.#head,
