@@ -6,13 +6,24 @@ import type { Body, JsonObject, JsonPath } from './traffic.ts';
 export function responsesRequest(json: JsonObject): Body {
   const slots = new Slots();
   const { instructions, input } = json;
+  const { variables } = objectAt(json.prompt);
   const first = typeof instructions === 'string' ? 1 : 0;
   slots.text(['instructions'], instructions, { role: 'system', unit: 0 });
   slots.text(['input'], input, { role: 'user', unit: first });
   for (const [item, path] of slots.objects(['input'], input)) {
     readItem(slots, item, path, first + Number(path[1]), 'user');
   }
+  // A stored prompt is filled with the caller's words.
+  for (const [name, value] of Object.entries(objectAt(variables))) {
+    const at = ['prompt', 'variables', name];
+    slots.text(at, value, { role: 'user', unit: first });
+    slots.text([...at, 'text'], objectAt(value).text, { role: 'user', unit: first });
+  }
   return slots.body(json, first + (Array.isArray(input) ? input.length : 1));
+}
+
+function objectAt(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 /** One unit: an answer's items belong together. */

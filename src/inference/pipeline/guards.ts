@@ -8,9 +8,10 @@ import type { HookRun } from '../../checks/runner/hook-result.ts';
 import { CallBudget } from '../../checks/sandbox/call-budget.ts';
 import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
 import { requestBody, responseBody } from '../../checks/view/body-of.ts';
+import { oddName } from '../../checks/view/odd-names.ts';
 import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { GatewayError } from '../../lib/errors.ts';
+import { type GatewayError, invalidField } from '../../lib/errors.ts';
 import { checkReadable } from '../../lib/heavy-message.ts';
 import { attachRawJson, rawValueOf } from '../../lib/raw-json.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
@@ -146,6 +147,7 @@ export class Guards<Request extends object> {
   async #runInput(guardrails: Guardrails, bound: BoundTarget, signal: AbortLike): Promise<Ran<Request>> {
     const json = jsonOf(this.#name, this.#request);
     if (json === undefined) return { request: this.#request, run: undefined, traffic: undefined };
+    checkNames(guardrails, operationRow(this.#name).view, json);
     const before = this.#traffic(bound, json);
     const later = laterHooks(this.#call, 'before', this.#keepsLate);
     const run = await this.#checks.runner.run(guardrails.input, before, signal, later);
@@ -199,6 +201,25 @@ export class Guards<Request extends object> {
       keeps: never,
     });
   }
+}
+
+/** Members of other forms, in which some providers look for texts, too. */
+const FOREIGN: Readonly<Record<string, readonly string[]>> = {
+  chat: ['prompt', 'input'],
+  completions: ['messages', 'input'],
+  responses: ['messages'],
+  messages: ['prompt', 'input'],
+};
+
+/** A member that a mandatory guardrail would not see, and the provider might. @throws GatewayError validation_failed */
+function checkNames({ input }: Guardrails, view: string, json: Json): void {
+  const hook = input.find(({ mandatory }) => mandatory);
+  if (hook === undefined) return;
+  const foreign = FOREIGN[view]?.find((name) => json[name] !== undefined && json[name] !== null);
+  const odd = foreign ?? oddName(json);
+  if (odd === undefined) return;
+  const why = foreign === undefined ? `: write ${odd.toLowerCase()}` : ', for it is one of another API';
+  throw invalidField(odd, `is not seen by the guardrail ${hook.id}, which must see every request${why}`);
 }
 
 /** A request after its guardrails, for any target. */

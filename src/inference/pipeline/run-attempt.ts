@@ -10,7 +10,7 @@ import { type OperationName, operationRow } from '../../providers/operations.ts'
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
 import { assembledIn, noteSent, noteTarget } from './kept-bodies.ts';
-import { checkModel } from './model-access.ts';
+import { checkFurtherModels, checkModel } from './model-access.ts';
 import { checkLimits } from './model-limits.ts';
 import { pieceForm } from './pieces/piece-forms.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -74,7 +74,9 @@ export function operationAttempt<Request>(
   checkModel(bound, name, model);
   checkLimits(pipeline.models, bound, name, model, request);
   const id = timeOrderedId();
-  const outbound = traced(call, outboundRequest(bound, dialect, wire, write(), signal, id), id);
+  const written = write();
+  checkFurtherModels(bound, written.body);
+  const outbound = traced(call, outboundRequest(bound, dialect, wire, written, signal, id), id);
   const { makesTokens, counted, hasBody } = operationRow(name);
   return {
     id,

@@ -170,7 +170,8 @@ const GEMINI_ACTIONS: Readonly<Record<string, RawForm>> = {
   batchEmbedContents: FORMS.geminiEmbed,
 };
 const BEDROCK = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/;
-const DEPLOYMENT = /\/(?:deployments|engines)\/([^/]+)\//;
+const DEPLOYMENT = /\/(?:deployments|engines)\/([^/]+)\//i;
+const MODEL_QUERY = /^(?:model|deployment|engine)$/i;
 /** Uploads and what is only started or counted here. */
 const FREE =
   /(?:^|\/)(?:files|uploads|batches|vector_stores|containers|cachedContents|evals|threads|assistants|conversations)(?:\/|$)|(?:count_tokens|:countTokens|\/cancel|\/input_tokens|\/moderations)$/;
@@ -183,7 +184,7 @@ export function readPath(method: string, raw: string): RawPath {
   const mark = raw.indexOf('?');
   const plain = mark === -1 ? raw : raw.slice(0, mark);
   const query = new URLSearchParams(mark === -1 ? '' : raw.slice(mark + 1));
-  const asked = ['model', 'deployment', 'engine'].flatMap((name) => query.getAll(name));
+  const asked = [...query].flatMap(([name, value]) => (MODEL_QUERY.test(name) ? [value] : []));
   const trimmed = plain.length > 1 && plain.endsWith('/') ? plain.slice(0, -1) : plain;
   const isPlain = !/%2f|%5c|%2e|%25|%3b|\\|;|\/\/|\/\.{1,2}(?:\/|$)/i.test(trimmed);
   const free = method === 'GET' || method === 'DELETE' || FREE.test(trimmed);

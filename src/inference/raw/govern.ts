@@ -2,10 +2,12 @@
 // cannot be read they would be evaded, and the call is refused, unless the operator allows it.
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
+import { oddName } from '../../checks/view/odd-names.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
-import type { RawRequest } from './raw-request.ts';
+import { furtherModels } from '../plan/further-models.ts';
+import { headerOf, type RawRequest } from './raw-request.ts';
 
 /** What becomes of raw paths: calls that cannot be read are judged, let through, or none is passed through at all. */
 export type RawPaths = 'govern' | 'allow' | 'deny';
@@ -44,11 +46,12 @@ export async function govern(
   if (hooks === undefined && !restricted) return NOTHING;
   const { path } = request;
   const json = request.hasBody ? await request.json() : undefined;
-  const readable = path.form !== undefined && json !== undefined && path.form.fits(json);
+  const readable =
+    path.form !== undefined && json !== undefined && path.form.fits(json) && oddName(json) === undefined;
   if (restricted) checkModels(request, bound, model, readable ? json : undefined, rule);
   if (hooks === undefined) return NOTHING;
   const mandatory = [...hooks.input, ...hooks.output].find((hook) => hook.mandatory);
-  if (request.hasBody && !readable && mandatory !== undefined && rule === 'govern')
+  if ((request.hasBody || saysMore(request)) && !readable && mandatory !== undefined && rule === 'govern')
     throw unreadable(request, `the guardrail ${mandatory.id} must see every request`, json !== undefined);
   const mustRead = rule === 'govern' && hooks.output.some(isMandatory);
   const streams = readable && (path.streams || json.stream === true) && path.form.says;
@@ -76,6 +79,7 @@ function checkModels(
   const allows = stored!.models!.allows.bind(stored!.models);
   const asked = [
     ...path.models,
+    ...MODEL_HEADERS.flatMap((name) => headerOf(request.head, name) ?? []),
     ...(hasBody && model !== undefined ? [model] : []),
     ...(json === undefined ? [] : furtherModels(json)),
   ];
@@ -97,22 +101,14 @@ function checkModels(
     );
 }
 
-/** Models that a body names in addition to its own: OpenRouter falls back to some, Gemini has one in each request. */
-function furtherModels({
-  models,
-  requests,
-  generateContentRequest,
-}: Readonly<Record<string, unknown>>): string[] {
-  const named = [...listOf(requests), generateContentRequest].map(
-    (one) => (one as Named | null | undefined)?.model,
-  );
-  return [...listOf(models), ...named].filter((one) => typeof one === 'string');
-}
+/** Headers by which Azure's machine learning endpoints choose what answers. */
+const MODEL_HEADERS = ['azureml-model-deployment', 'x-ms-model-mesh-model-name'];
+const OVERRIDES = ['x-http-method-override', 'x-http-method', 'x-method-override'];
+const WORDS = /[?&](?:prompt|input|text|messages?|contents?|system|instructions)=/i;
 
-type Named = { readonly model?: unknown };
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+/** Whether a request without a body asks for more than what is kept: its query has words, or it wants another method. */
+function saysMore({ head }: RawRequest): boolean {
+  return WORDS.test(head.path) || OVERRIDES.some((name) => headerOf(head, name) !== undefined);
 }
 
 function isMandatory({ mandatory }: Hook): boolean {

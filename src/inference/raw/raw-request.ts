@@ -82,7 +82,7 @@ export class RawRequest {
    * provider might read it otherwise.
    */
   json(): Promise<Json | undefined> {
-    this.#json ??= readJson(this.#plain);
+    this.#json ??= readJson(isOtherwise(headerOf(this.head, 'content-type')) ? undefined : this.#plain);
     return this.#json;
   }
 
@@ -189,6 +189,13 @@ function once(models: readonly TopMember[]): TopMember | undefined {
   if (second !== undefined)
     throw fail('malformed_body', 'model: is named twice; name it once', { param: 'model' });
   return first;
+}
+
+/** Whether the type says that the bytes are fields, as JSON's may be too, or letters other than UTF-8. */
+function isOtherwise(type = ''): boolean {
+  const [, set] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type) ?? [];
+  if (set !== undefined && !/^(?:utf-?8|us-ascii|ascii|iso-8859-1)$/i.test(set)) return true;
+  return /^\s*application\/x-www-form-urlencoded/i.test(type);
 }
 
 async function readJson(plain: Buffer | undefined): Promise<Json | undefined> {
