@@ -10,7 +10,11 @@ const VALUE = 16;
  * UTF-8.
  */
 export async function jsonInSlices(value: unknown): Promise<string | Uint8Array> {
-  if (weightOf(value, PIECE) < PIECE) return JSON.stringify(value);
+  return isLongerThan(value, PIECE) ? Buffer.concat(await jsonPieces(value)) : JSON.stringify(value);
+}
+
+/** The same as bytes in pieces. */
+export async function jsonPieces(value: unknown): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let text = '';
   for (const piece of piecesOf(value)) {
@@ -23,11 +27,16 @@ export async function jsonInSlices(value: unknown): Promise<string | Uint8Array>
     if (next !== undefined) await next;
   }
   pieces.push(Buffer.from(text));
-  return Buffer.concat(pieces);
+  return pieces;
+}
+
+/** Whether a value weighs so much when it is written: its characters, and 16 for each value. */
+export function isLongerThan(value: unknown, weight: number): boolean {
+  return weightOf(value, weight) >= weight;
 }
 
 function* piecesOf(value: unknown): Generator<string, void> {
-  if (typeof value !== 'object' || value === null || weightOf(value, PIECE) < PIECE) {
+  if (typeof value !== 'object' || value === null || !isLongerThan(value, PIECE)) {
     yield JSON.stringify(value) ?? 'null';
     return;
   }
@@ -57,9 +66,10 @@ function* listPieces(list: readonly unknown[]): Generator<string, void> {
 }
 
 /** How much there is to write, counted no further than to `most`. */
-function weightOf(value: unknown, most: number): number {
+export function weightOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + VALUE;
   if (typeof value !== 'object' || value === null) return VALUE;
+  if (ArrayBuffer.isView(value)) return value.byteLength + VALUE;
   let weight = VALUE;
   if (Array.isArray(value)) {
     for (const item of value) {

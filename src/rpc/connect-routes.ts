@@ -1,7 +1,7 @@
 // The methods as gRPC, gRPC-Web and Connect handlers: the same composed functions
 // that REST calls.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import { create, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { createContextKey } from '@connectrpc/connect';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
@@ -12,6 +12,7 @@ import { readNow } from '../lib/lazy-message.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { type Input, isStream, type Output, watched } from './handler.ts';
+import { isLongAnswer, longAnswer } from './long-answers.ts';
 import type { Methods } from './methods.ts';
 import { toConnectError } from './status.ts';
 
@@ -27,6 +28,8 @@ export interface Peer {
   isLong?: boolean;
   /** A long message, decoded. */
   message?: Message | undefined;
+  /** The bytes of a long answer, which the library is not to write. */
+  answer?: readonly Uint8Array[];
   readonly remote: string;
   /** Stands for the connection: one object for all its requests. */
   readonly connection: object;
@@ -71,7 +74,11 @@ async function unary(
   context: HandlerContext,
 ): Promise<Message> {
   const call = gated(method, names, context);
-  return (await run(call, methods, input, context)) as Message;
+  const answer = (await run(call, methods, input, context)) as Message;
+  if (annotationsOf(method).plane !== Plane.CONTROL || !isLongAnswer(answer)) return answer;
+  const { requestHeader, responseHeader, values } = context;
+  values.get(peer).answer = await longAnswer(method.output, answer, requestHeader, responseHeader);
+  return create(method.output);
 }
 
 async function* streaming(

@@ -9,6 +9,7 @@ import { EnvelopeMeter } from '../lib/incoming/envelope-meter.ts';
 import { IncomingBody, type IncomingBodyOptions } from '../lib/incoming/incoming-body.ts';
 import { bodyLimitOf } from '../rest/body-limit.ts';
 import { fastCompressions } from './compression.ts';
+import { withBytes } from './long-answers.ts';
 import { weighedBody } from './weighed-body.ts';
 
 type NodeServerRequest = Parameters<typeof universalRequestFromNodeRequest>[0];
@@ -21,6 +22,8 @@ export interface RequestOptions extends Pick<IncomingBodyOptions, 'pace' | 'read
   readonly known: () => boolean;
   /** Told when a message is long, and of the message when it has been decoded. */
   readonly onLong: (message: Message | undefined) => void;
+  /** The bytes of an answer that the library was not given. */
+  readonly longAnswer: () => readonly Uint8Array[] | undefined;
   /** Told what no handler answered. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -70,7 +73,11 @@ export function nodeHandler(
       toError: options.toError ?? ((error) => error),
     });
     handler({ ...request, header, body })
-      .then((answer) => universalResponseToNodeResponse(answer, res as NodeServerResponse))
+      .then((answer) => {
+        const long = options.longAnswer();
+        const written = long === undefined ? answer : withBytes(answer, long);
+        return universalResponseToNodeResponse(written, res as NodeServerResponse);
+      })
       .catch((reason: unknown) => {
         if (ConnectError.from(reason).code !== Code.Aborted) options.onTrouble(reason);
       });

@@ -138,6 +138,7 @@ export function createRpc(deps: RpcDeps): Rpc {
         known.isLong = true;
         known.message = message;
       },
+      longAnswer: () => known.answer,
       onTrouble: (error) => deps.log.error({ err: error }, 'an answer could not be written'),
     };
   });
