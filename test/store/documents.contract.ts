@@ -307,6 +307,34 @@ export function documentsContract(test: TestFn, open: () => Promise<DocumentStor
     );
   });
 
+  test('a page of long documents is whole and in order', async (t) => {
+    const store = await open();
+    const scope = freshScope();
+    const ids = Array.from({ length: 9 }, (_, i) => `long${i}`);
+    for (const [i, id] of ids.entries())
+      await store.insert(
+        scope,
+        widgets,
+        widget(id, {
+          createdAt: 1000 + i,
+          body: { name: id, text: String(i).repeat(600_000 / (1 + (i % 2) * 40)) },
+        }),
+      );
+    const query = { sort: { field: 'createdAt', order: 'desc' } } as const;
+    const page = await store.page(scope, widgets, { ...query, pageSize: 8 });
+    t.deepEqual(
+      page.documents.map(({ id, body }) => [id, body.text?.[0], body.text?.length]),
+      [8, 7, 6, 5, 4, 3, 2, 1].map((i) => [`long${i}`, String(i), i % 2 === 0 ? 600_000 : 14_634]),
+    );
+    t.is(page.total, 9);
+    const { nextCursor: cursor } = page;
+    const last = await store.page(scope, widgets, { ...query, pageSize: 8, ...(cursor ? { cursor } : {}) });
+    t.deepEqual(
+      last.documents.map(({ id }) => id),
+      ['long0'],
+    );
+  });
+
   test('filters hold together and take values as data', async (t) => {
     const store = await open();
     const scope = freshScope();

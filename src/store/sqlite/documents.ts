@@ -26,6 +26,7 @@ import type {
   RowPage,
   RowWrite,
   RowWritten,
+  SomeRows,
   UpdatedParts,
   WriterCall,
 } from './protocol.ts';
@@ -90,9 +91,8 @@ export function sqliteDocuments(
       const checked = checkPageQuery(collection, query);
       const c = placeOf(collection);
       const call: PageCall = { ...checked, kind: 'page', c, org, workspace };
-      const { rows, last, total } = await reader.call<RowPage>(call);
-      const documents = await documentsOf<B>(collection, org, rows);
-      return pageOf(documents, total, checked, last);
+      const page = await reader.call<RowPage>(call);
+      return pageOf(await allOf<B>(reader, collection, call, page), page.total, checked, page.last);
     },
 
     findByUnique: async <B extends object>(
@@ -112,6 +112,22 @@ export function sqliteDocuments(
       return upgraded<B>(collection, documentOf(found[0], found[1], JSON.parse(found[1][8]) as object));
     },
   };
+}
+
+/** The documents of a page: long ones come in several messages. */
+async function allOf<B extends object>(
+  reader: WorkerClient<ReaderCall>,
+  collection: Collection<B>,
+  { c, org }: PageCall,
+  { rows, rest }: SomeRows,
+): Promise<Document<B>[]> {
+  const documents = await documentsOf<B>(collection, org, rows);
+  for (let places = rest; places.length > 0; ) {
+    const more = await reader.call<SomeRows>({ kind: 'rows', c, places });
+    documents.push(...(await documentsOf<B>(collection, org, more.rows)));
+    places = more.rest;
+  }
+  return documents;
 }
 
 type Of<K extends WriteOperation['kind']> = Extract<WriteOperation, { readonly kind: K }>;

@@ -46,6 +46,8 @@ export function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return placesBehind(database, setup.collections);
       case 'page':
         return atOnce(() => documents.page(call));
+      case 'rows':
+        return atOnce(() => documents.rows(call));
       case 'feedback':
         return feedback.get(call.org, call.workspace, call.id);
       case 'scanFeedback':

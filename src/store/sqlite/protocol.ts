@@ -149,6 +149,8 @@ export interface PageCall extends CheckedQuery {
 }
 
 export type ReaderCall =
+  /** Answers `SomeRows`: what follows the rows of a page. */
+  | { readonly kind: 'rows'; readonly c: number; readonly places: readonly number[] }
   | {
       readonly kind: 'get';
       readonly c: number;
@@ -189,8 +191,14 @@ export type ReaderCall =
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
-export interface RowPage {
+/** Rows in their order, as many as one message has room for. */
+export interface SomeRows {
   readonly rows: readonly DocumentRow[];
+  /** Places in the table of those that follow. */
+  readonly rest: readonly number[];
+}
+
+export interface RowPage extends SomeRows {
   /** The sort field's value of the last row, when there are more rows. */
   readonly last: ColumnValue | undefined;
   readonly total: number;
