@@ -154,6 +154,40 @@ const REQUESTS: readonly (readonly [Api, JsonObject, readonly string[], number])
   ],
 ];
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const DATA = base64('text');
+const asked = (part: JsonObject): JsonObject => ({ messages: [{ role: 'user', content: [part] }] });
+const parts = (...all: JsonObject[]): JsonObject => ({ contents: [{ role: 'user', parts: all }] });
+
+/** One text file in each place that may hold one. */
+const FILES: readonly (readonly [Api, JsonObject])[] = [
+  ['chat', asked({ type: 'file', file: { file_data: `data:text/plain;base64,${DATA}` } })],
+  ['chat', asked({ type: 'file', file: { file_data: DATA, filename: 'a.TXT' } })],
+  ['chat', asked({ type: 'file', file: { file_data: DATA, mime_type: 'application/json' } })],
+  ['chat', asked({ type: 'file', file: { file_data: `data:;base64,${DATA}`, filename: 'a.md' } })],
+  ['chat', asked({ type: 'image_url', image_url: { url: `data:text/csv;base64,${DATA}` } })],
+  ['chat', asked({ type: 'image_url', image_url: `data:text/csv;base64,${DATA}` })],
+  ['chat', asked({ type: 'video_url', video_url: { url: `data:text/html;base64,${DATA}` } })],
+  ['gemini', parts({ inlineData: { mimeType: 'text/plain', data: DATA } })],
+  ['gemini', parts({ inline_data: { mime_type: 'TEXT/markdown; charset=utf-8', data: DATA } })],
+  ['gemini', { contents: { parts: [{ inline_data: { mimeType: 'application/ld+json', data: DATA } }] } }],
+  ['messages', asked({ type: 'document', source: { type: 'base64', media_type: 'text/plain', data: DATA } })],
+  ['converse', asked({ document: { format: 'txt', source: { bytes: DATA } } })],
+  ['converse', asked({ document: { format: 'pdf', source: { content: [{ text: 'text' }] } } })],
+  [
+    'responses',
+    { input: [{ role: 'user', content: [{ type: 'input_file', filename: 'a.csv', file_data: DATA }] }] },
+  ],
+  [
+    'responses',
+    {
+      input: [
+        { role: 'user', content: [{ type: 'input_image', image_url: `data:text/xml;base64,${DATA}` }] },
+      ],
+    },
+  ],
+];
+
 const ODD: readonly (readonly [Api, JsonObject, readonly string[]])[] = [
   [
     'chat',
@@ -167,6 +201,19 @@ const ODD: readonly (readonly [Api, JsonObject, readonly string[]])[] = [
     ['0 system content: S', '1 user content: a'],
   ],
   ['responses', { input: [{ type: 'input_text', text: 'a' }] }, ['0 user content: a']],
+  [
+    'chat',
+    { messages: [{ role: 'user', content: 'a' }], prediction: { type: 'content', content: 'b' } },
+    ['0 user content: a', '0 user content: b'],
+  ],
+  [
+    'chat',
+    { messages: [{}, {}], prediction: { type: 'content', content: [{ type: 'text', text: 'b' }] } },
+    ['1 user content: b'],
+  ],
+  ...FILES.map(
+    ([api, json]) => [api, json, ['0 user content: text']] as const satisfies (typeof ODD)[number],
+  ),
 ];
 
 const RESPONSES: readonly (readonly [Api, JsonObject, readonly string[], number])[] = [
@@ -245,6 +292,38 @@ test('tokens in place of text are noticed', (t) => {
   t.true(requestBody('embeddings', { input: [1, 2] }).opaque);
   t.true(requestBody('completions', { prompt: [[1], [2]] }).opaque);
   t.false(requestBody('completions', { prompt: [] }).opaque);
+});
+
+test('a text file that is too long or in another encoding is noticed, and other files are left alone', (t) => {
+  const opaque = (mimeType: string, data: string): boolean =>
+    requestBody('gemini', parts({ inlineData: { mimeType, data } })).opaque;
+  t.true(opaque('text/plain', base64('x'.repeat(2_100_000))));
+  t.true(opaque('text/plain', Buffer.from('text', 'utf16le').toString('base64')));
+  t.true(opaque('text/plain; charset="utf-16"', DATA));
+  t.true(
+    requestBody(
+      'gemini',
+      parts(
+        ...Array(5).fill({ inlineData: { mimeType: 'text/plain', data: base64('x'.repeat(1_500_000)) } }),
+      ),
+    ).opaque,
+  );
+  t.true(requestBody('chat', asked({ type: 'file', file: { file_data: 'data:text/plain,text' } })).opaque);
+  for (const type of ['image/png', 'application/pdf', 'audio/wav']) {
+    t.false(opaque(type, base64('\0\uFFFD')));
+    t.deepEqual(seen(requestBody('gemini', parts({ inlineData: { mimeType: type, data: DATA } }))), []);
+  }
+});
+
+test('a text file is rewritten in its encoding', async (t) => {
+  for (const [api, json] of FILES) {
+    const rewritten = await rewriteSlots(json, requestBody(api, json).slots, async () => ['other']);
+    t.deepEqual(seen(requestBody(api, rewritten ?? {})), ['0 user content: other']);
+    t.deepEqual(
+      JSON.stringify(rewritten).replace(base64('other'), DATA).replace('"other"', '"text"'),
+      JSON.stringify(json),
+    );
+  }
 });
 
 const APIS = fc.constantFrom<Api>(

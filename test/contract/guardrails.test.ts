@@ -7,6 +7,7 @@ import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_p
 import { WorkspaceExclusionsService } from '../../gen/gateway/admin/v2/workspace_exclusions_pb.ts';
 import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
+import { GeminiService } from '../../gen/gateway/inference/v2/gemini_pb.ts';
 import { type Bench, type JsonObject, type Outcome, startBench, UUID } from './runner.ts';
 import { Caller, refusedOf, storiesOf } from './story.ts';
 
@@ -24,6 +25,7 @@ const { createWorkspace, updateWorkspace, getWorkspace } = WorkspacesService.met
 const { getOrganisationDefaults, updateOrganisationDefaults } = OrganisationsService.method;
 const { getWorkspaceExclusions, updateWorkspaceExclusions } = WorkspaceExclusionsService.method;
 const { createChatCompletion } = ChatService.method;
+const { generateContent } = GeminiService.method;
 
 let bench: Bench;
 test.before(async () => {
@@ -86,6 +88,65 @@ const denial = async (outcome: Promise<Outcome>): Promise<number> => {
   const done = await outcome;
   return done.error === undefined ? 200 : refusedOf(done).status;
 };
+
+story('text is checked where a provider reads it: in predictions and in text files', async (t, admin) => {
+  const { caller } = await place(admin);
+  const headers = {
+    'x-gateway-provider': undefined,
+    'x-gateway-custom-host': undefined,
+    'x-gateway-config': JSON.stringify(
+      target({
+        input_guardrails: [{ deny: true, 'default.contains': { words: ['zebra'], operator: 'none' } }],
+      }),
+    ),
+  };
+  const hi = { role: 'user', content: 'hi' };
+  for (const [word, expected] of [
+    ['zebra', 446],
+    ['horse', 200],
+  ] as const) {
+    const file = Buffer.from(`a ${word}`).toString('base64');
+    for (const [what, method, body] of [
+      [
+        'prediction',
+        createChatCompletion,
+        { messages: [hi], prediction: { type: 'content', content: word } },
+      ],
+      [
+        'parts of a prediction',
+        createChatCompletion,
+        { messages: [hi], prediction: { type: 'content', content: [{ type: 'text', text: word }] } },
+      ],
+      [
+        'file',
+        createChatCompletion,
+        {
+          messages: [
+            {
+              role: 'user',
+              content: [
+                { type: 'file', file: { filename: 'a', file_data: `data:text/plain;base64,${file}` } },
+              ],
+            },
+          ],
+        },
+      ],
+      [
+        'inlineData',
+        generateContent,
+        {
+          contents: [
+            { role: 'user', parts: [{ text: 'hi' }, { inlineData: { mimeType: 'text/plain', data: file } }] },
+          ],
+        },
+      ],
+    ] satisfies [string, typeof createChatCompletion | typeof generateContent, JsonObject][]) {
+      const status = await denial(caller.exchange(method, { model: 'gpt-ok', ...body }, headers));
+      if (expected === 446) t.is(status, 446, what);
+      else t.not(status, 446, what);
+    }
+  }
+});
 
 story('a guardrail is saved, shown, listed, changed and archived', async (t, admin) => {
   const { id: workspace, caller } = await place(admin);

@@ -11,7 +11,14 @@ export function chatRequest(json: JsonObject): Body {
       readMessage(slots, message, path, textAt(message, 'role'), Number(path[1]));
     }
   }
-  return slots.body(json, Array.isArray(messages) ? messages.length : 0);
+  const units = Array.isArray(messages) ? messages.length : 0;
+  // What the answer is expected to be is read by the model, too; it belongs to the newest message.
+  const expected = { role: 'user', unit: Math.max(0, units - 1) };
+  const at = ['prediction', 'content'];
+  slots.content(at, objectAt(json, 'prediction').content, expected, (part, path) =>
+    slots.text([...path, 'text'], part.text, expected),
+  );
+  return slots.body(json, units);
 }
 
 /** One unit for each choice. */
@@ -24,11 +31,28 @@ export function chatResponse(json: JsonObject): Body {
   return slots.body(json, choices.length);
 }
 
+/** Files of a part that hold text: providers that take any file read them. */
+function readFiles(
+  slots: Slots,
+  part: JsonObject,
+  at: JsonPath,
+  draft: { readonly role: string; readonly unit: number },
+): void {
+  const file = objectAt(part, 'file');
+  slots.file([...at, 'file', 'file_data'], file.file_data, file.mime_type, draft, file.filename);
+  for (const name of ['image_url', 'video_url']) {
+    const type = objectAt(part, name).mime_type;
+    slots.file([...at, name, 'url'], objectAt(part, name).url, type, draft);
+    slots.file([...at, name], part[name], undefined, draft);
+  }
+}
+
 function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: string, unit: number): void {
   const draft = { role, unit };
   slots.content([...path, 'content'], message.content, draft, (part, at) => {
     slots.text([...at, 'text'], part.text, draft);
     slots.text([...at, 'refusal'], part.refusal, draft);
+    readFiles(slots, part, at, draft);
   });
   slots.text([...path, 'refusal'], message.refusal, draft);
   slots.text([...path, 'audio', 'transcript'], objectAt(message, 'audio').transcript, draft);

@@ -46,13 +46,30 @@ function readBlocks(slots: Slots, blocks: unknown, path: JsonPath, role: string,
       ...draft,
       kind: 'reasoning',
     });
-    const source = objectAt(objectAt(block, 'document'), 'source');
-    slots.text([...at, 'document', 'source', 'text'], source.text, draft);
+    readDocument(slots, block, at, draft);
     const inner = { role: 'tool', unit };
     const result = [...at, 'toolResult', 'content'];
     slots.content(result, objectAt(block, 'toolResult').content, inner, (part, to) => {
       slots.text([...to, 'text'], part.text, inner);
       slots.call([...to, 'json'], undefined, part.json, inner);
+      readDocument(slots, part, to, inner);
     });
   });
+}
+
+/** A document's text: as it is, in parts, or as the bytes of a text file. */
+function readDocument(
+  slots: Slots,
+  block: JsonObject,
+  at: JsonPath,
+  draft: { readonly role: string; readonly unit: number },
+): void {
+  const document = objectAt(block, 'document');
+  const source = objectAt(document, 'source');
+  const path = [...at, 'document', 'source'];
+  slots.text([...at, 'document', 'context'], document.context, draft);
+  slots.text([...path, 'text'], source.text, draft);
+  slots.file([...path, 'bytes'], source.bytes, undefined, draft, document.format);
+  for (const [part, to] of slots.objects([...path, 'content'], source.content))
+    slots.text([...to, 'text'], part.text, draft);
 }

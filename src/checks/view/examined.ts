@@ -1,10 +1,8 @@
 // Which texts a check looks at: of a request the part of the conversation that was chosen, of an answer every choice.
 import { type CheckContext, CheckFailure } from '../contract/check.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { MOST_CHARACTERS } from './most-characters.ts';
 import type { Body, TextSlot } from './traffic.ts';
-
-/** Characters that one check looks at. */
-const MOST_CHARACTERS = 2_097_152;
 
 /** The side of the call that the hook examines. */
 export function bodyOf({ event, traffic }: CheckContext): Body {
@@ -31,7 +29,7 @@ export function requireReadable(context: CheckContext): Body {
   if (!body.opaque) return body;
   throw new CheckFailure(
     'UnreadableInputError',
-    'the body holds what cannot be examined: token numbers in place of text, or too deep a nest',
+    'the body holds what cannot be examined: token numbers in place of text, too deep a nest, or a text file that is too long or not in UTF-8',
   );
 }
 

@@ -67,11 +67,28 @@ function readContent(slots: Slots, content: unknown, path: JsonPath, role: strin
     }
     for (const name of ['functionResponse', 'function_response']) {
       const answer = objectAt(part, name);
-      slots.call([...at, name, 'response'], answer.name, answer.response, { ...draft, role: 'tool' });
+      const told = { ...draft, role: 'tool' };
+      slots.call([...at, name, 'response'], answer.name, answer.response, told);
+      for (const [inner, path] of slots.objects([...at, name, 'parts'], answer.parts))
+        readFile(slots, inner, path, told);
     }
+    readFile(slots, part, at, draft);
     for (const name of ['executableCode', 'executable_code'])
       slots.text([...at, name, 'code'], objectAt(part, name).code, draft);
     for (const name of ['codeExecutionResult', 'code_execution_result'])
       slots.text([...at, name, 'output'], objectAt(part, name).output, { ...draft, role: 'tool' });
   });
+}
+
+/** Bytes in a part that are text by their media type. */
+function readFile(
+  slots: Slots,
+  part: JsonObject,
+  at: JsonPath,
+  draft: { readonly role: string; readonly unit: number },
+): void {
+  for (const name of ['inlineData', 'inline_data']) {
+    const data = objectAt(part, name);
+    slots.file([...at, name, 'data'], data.data, data.mimeType ?? data.mime_type, draft);
+  }
 }

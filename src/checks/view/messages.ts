@@ -50,6 +50,7 @@ function readContent(slots: Slots, content: unknown, path: JsonPath, role: strin
         const source = objectAt(block, 'source');
         slots.text([...at, 'title'], block.title, draft);
         slots.text([...at, 'context'], block.context, draft);
+        slots.file([...at, 'source', 'data'], encodedIn(source), source.media_type, draft);
         if (source.type === 'text') slots.text([...at, 'source', 'data'], source.data, draft);
         else if (source.type === 'content')
           readContent(slots, source.content, [...at, 'source', 'content'], role, unit);
@@ -67,4 +68,9 @@ function readContent(slots: Slots, content: unknown, path: JsonPath, role: strin
         slots.prompts([...at, 'lines'], block.lines, draft);
     }
   });
+}
+
+/** What a source holds in base64. */
+function encodedIn({ type, data }: JsonObject): unknown {
+  return type === 'base64' ? data : undefined;
 }

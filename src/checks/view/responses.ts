@@ -42,6 +42,8 @@ function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, 
   const parts = (name: string, more: object = {}): void =>
     slots.content([...path, name], item[name], { ...draft, ...more }, (part, at) => {
       for (const member of PARTS) slots.text([...at, member], part[member], { ...draft, ...more });
+      slots.file([...at, 'file_data'], part.file_data, undefined, { ...draft, ...more }, part.filename);
+      slots.file([...at, 'image_url'], part.image_url, undefined, { ...draft, ...more });
     });
   switch (item.type) {
     case 'reasoning':

@@ -1,6 +1,7 @@
 // Writing texts back into a body. The body that came is left as it was: only what lies on the way to a change is copied.
 import { CheckFailure } from '../contract/failure.ts';
 import type { Replaceable } from '../sandbox/patterns.ts';
+import { encodedText } from './encoded-text.ts';
 import type { JsonObject, JsonPath, TextSlot } from './traffic.ts';
 
 /** Characters of arguments that stand as JSON in a body and may be rewritten: they are read again. */
@@ -22,10 +23,11 @@ export async function rewriteSlots(
     throw new CheckFailure('InputTooLongError', `arguments of more than ${MOST_JSON} characters as JSON`);
   const mapped = await map(slots.map(({ text, form }) => ({ text, json: form !== 'text' })));
   const changes: Change[] = [];
-  for (const [index, { text, path, form }] of slots.entries()) {
+  for (const [index, { text, path, form, base64After }] of slots.entries()) {
     const written = mapped[index];
     if (written === undefined || written === text) continue;
-    changes.push({ path, value: form === 'json' ? JSON.parse(written) : written });
+    const plain = form === 'json' ? JSON.parse(written) : written;
+    changes.push({ path, value: base64After === undefined ? plain : encodedText(written, base64After) });
   }
   return changes.length === 0 ? undefined : (replaceAll(json, changes, 0) as JsonObject);
 }

@@ -1,4 +1,6 @@
 // Finding the texts of a body: what the readers of the APIs share.
+import { dataUrlOf, decodedText, isTextFile } from './encoded-text.ts';
+import { MOST_CHARACTERS } from './most-characters.ts';
 import type { Body, JsonObject, JsonPath, TextSlot } from './traffic.ts';
 
 type Draft = Partial<Pick<TextSlot, 'kind' | 'role' | 'unit' | 'form' | 'name'>>;
@@ -6,11 +8,15 @@ type Draft = Partial<Pick<TextSlot, 'kind' | 'role' | 'unit' | 'form' | 'name'>>
 /** Items of lists that are walked in one body: a conversation of more is none that can be examined. */
 const MOST_ITEMS = 20_000;
 
+/** Characters of files that are decoded in one body: more text is more than a check looks at. */
+const MOST_ENCODED = 4 * MOST_CHARACTERS;
+
 /** Gathers the slots of one body. Parts that differ from the API are skipped: the provider refuses them. */
 export class Slots {
   readonly #slots: TextSlot[] = [];
   #opaque = false;
   #left = MOST_ITEMS;
+  #leftEncoded = MOST_ENCODED;
 
   /** The objects of a list, each with its path; none when it is no list, or when the body has too many items. */
   objects(path: JsonPath, value: unknown): [JsonObject, JsonPath][] {
@@ -31,6 +37,24 @@ export class Slots {
     if (typeof value !== 'string' || value === '') return;
     const { kind = 'content', role = '', unit = 0, form = 'text', name } = draft;
     this.#slots.push({ path, kind, role, unit, form, text: value, ...(name ? { name } : {}) });
+  }
+
+  /** A file in base64, when it holds text: by its type, or by its name where it has none. */
+  file(path: JsonPath, data: unknown, type: unknown, draft: Draft, name?: unknown): void {
+    if (typeof data !== 'string' || data === '') return;
+    const url = dataUrlOf(data);
+    if (!isTextFile(url?.type || type, name)) return;
+    this.#leftEncoded -= data.length;
+    const isBase64 = url === undefined || /;\s*base64$/i.test(url.type);
+    const found =
+      isBase64 && this.#leftEncoded >= 0 ? decodedText(data, url?.type || type, url?.head) : undefined;
+    if (found === undefined) {
+      this.unreadable();
+      return;
+    }
+    const { kind = 'content', role = '', unit = 0 } = draft;
+    const { text, head } = found;
+    if (text !== '') this.#slots.push({ path, kind, role, unit, form: 'text', text, base64After: head });
   }
 
   /** The arguments of a tool call: JSON as text, or JSON itself. */

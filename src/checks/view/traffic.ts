@@ -28,6 +28,8 @@ export interface TextSlot {
   readonly name?: string;
   /** How it stands in the body: a text, a text that holds JSON, or JSON itself. */
   readonly form: 'text' | 'json_text' | 'json';
+  /** The text stands in base64; this is what stands in front of it, e.g. the head of a data URL. */
+  readonly base64After?: string;
 }
 
 /** A request or an answer. */
