@@ -11,6 +11,7 @@ import {
 import type { UsableProvider } from '../access/providers/usable-provider.ts';
 import type { Call } from '../call/call.ts';
 import { fail, GatewayError } from '../lib/errors.ts';
+import { afterToken } from '../providers/page-token.ts';
 import { anthropicModel, checkPage, MOST, pageOf, toldMore, wantsAnthropic } from './model-pages.ts';
 import { aliasModel, type OwnModelsDeps, ownModels } from './own-models.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
@@ -18,6 +19,9 @@ import { runWhole } from './pipeline/run.ts';
 
 /** As many models as a page may have. */
 const ALL: ListModelsRequest = create(ListModelsRequestSchema, { limit: MOST });
+
+/** Pages of a provider that are read, of up to 1,000 models each. */
+const MOST_PAGES = 10;
 
 /** The methods of ModelsService. */
 export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
@@ -43,8 +47,11 @@ export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
       ...(limit === undefined || request.beforeId !== undefined ? {} : { limit }),
     });
     try {
-      const list = await runWhole(pipeline, call, 'models', asked, undefined);
+      const first = await runWhole(pipeline, call, 'models', asked, undefined);
       const { models } = answeredBy(call) ?? {};
+      const whole = await allPages(pipeline, call, first);
+      if (whole !== undefined) return { list: allowed(whole, models), own: true };
+      const list = first;
       if (models?.restricted !== true) return { list, own: false };
       // Pages of a provider count models that are left out here: those that are left get pages of their own.
       const told = toldMore(list);
@@ -85,6 +92,26 @@ export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
       return wantsAnthropic(call) ? anthropicModel(model) : model;
     },
   };
+}
+
+/** The list of a provider that pages by tokens, whole; undefined: it does not. */
+async function allPages(pipeline: Pipeline, call: Call, first: ModelList): Promise<ModelList | undefined> {
+  const data: Model[] = [];
+  let page = first;
+  for (let pages = 1; ; pages++) {
+    const token = page.extra?.next_page_token;
+    if (typeof token !== 'string') return undefined;
+    data.push(...page.data);
+    if (token === '' || pages === MOST_PAGES) return create(ModelListSchema, { object: 'list', data });
+    const next = create(ListModelsRequestSchema, { after: afterToken(token) });
+    page = await runWhole(pipeline, call, 'models', next, undefined);
+  }
+}
+
+/** Those that a restriction leaves. */
+function allowed(list: ModelList, models: UsableProvider['models'] | undefined): ModelList {
+  if (models?.restricted !== true) return list;
+  return create(ModelListSchema, { ...list, data: list.data.filter(({ id }) => models.allows(id)) });
 }
 
 interface Listed {

@@ -7,18 +7,20 @@ import {
 } from '../../../../gen/gateway/inference/v2/models_pb.ts';
 import type { Operation } from '../../dialect.ts';
 import { arrayOf, isObject, textOf } from '../../json-object.ts';
+import { PAGE_SIZE, tokenOf } from '../../page-token.ts';
 import { readModel } from './model.ts';
 import { getCall } from './request.ts';
 import { readObjects } from './response.ts';
 
-/** The operation; `after` is the page token of the answer before, given as `next_page_token`. */
+/** The operation; `next_page_token` names the next page, and is empty with the last one. */
 export function models(): Operation<ListModelsRequest, ModelList> {
   return {
     request(request) {
       const query = new URLSearchParams();
-      if (request.after !== undefined) query.set('pageToken', request.after);
-      if (request.limit !== undefined) query.set('pageSize', String(request.limit));
-      return getCall(query.size === 0 ? '/models' : `/models?${query}`);
+      const token = tokenOf(request.after);
+      if (token !== undefined) query.set('pageToken', token);
+      query.set('pageSize', String(PAGE_SIZE));
+      return getCall(`/models?${query}`);
     },
     response(body, _request, context) {
       const objects = readObjects(body, context);
@@ -28,7 +30,7 @@ export function models(): Operation<ListModelsRequest, ModelList> {
         data: objects
           .flatMap(({ models: list }) => arrayOf(list).filter(isObject))
           .map((model) => readModel(model, context)),
-        extra: next === undefined ? { has_more: false } : { has_more: true, next_page_token: next },
+        extra: { next_page_token: next ?? '' },
       });
       return { answer, usage: undefined, model: undefined };
     },
