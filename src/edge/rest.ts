@@ -174,7 +174,7 @@ async function operation(
         return codec.decodeRequest(desc, bindPath(desc, { ...(body?.json as object) }, values));
       const message = codec.decodeRequest(desc, body?.json);
       if (!body?.isFaithful()) return message;
-      return attachRawJson(message, body.bytes, body.bytes.length > LONG_BYTES ? body.json : undefined);
+      return attachRawJson(message, body.bytes, body.json);
     };
     if (streamed) {
       const messages = await deps.transport.stream(call, input);

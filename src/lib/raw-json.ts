@@ -32,7 +32,7 @@ class Raw extends PrivateMember {
 
 /**
  * Remembers the JSON text that says the same as the message.
- * @param value of the text, where it is long: it is not parsed a second time
+ * @param value of the text, where it is at hand: it is not parsed a second time
  */
 export function attachRawJson<T extends object>(message: T, json: string | Uint8Array, value?: unknown): T {
   Raw.attach(message, json, value);

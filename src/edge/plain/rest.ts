@@ -68,7 +68,7 @@ async function answer(
   const input = (): Message => {
     if (body.error) throw body.error;
     const message = codec.decodeRequest(method.input, body.json);
-    return body.isFaithful() ? attachRawJson(message, body.bytes) : message;
+    return body.isFaithful() ? attachRawJson(message, body.bytes, body.json) : message;
   };
   const { form } = annotationsOf(method);
   try {

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { finishWord } from '../../finish-words.ts';
-import { given } from '../../json-object.ts';
 
 /** Anthropic's own words, which OpenAI's are too few for. */
 const OWN_REASONS: ReadonlySet<string> = new Set([
@@ -43,15 +42,20 @@ export function messageUsage(usage: Usage | undefined): JsonObject {
   const { promptTokensDetails: read, completionTokensDetails: made, extra } = usage;
   const [cached, written] = [read?.cachedTokens, read?.cacheCreationTokens].map((n) => Number(n ?? 0n));
   const thought = made?.reasoningTokens;
-  const own = Object.fromEntries(OWN.flatMap((name) => (extra?.[name] == null ? [] : [[name, extra[name]]])));
+  const own = extra === undefined ? undefined : membersOf(extra, OWN);
   return {
     input_tokens: Math.max(0, Number(usage.promptTokens) - cached! - written!),
     cache_creation_input_tokens: written!,
     cache_read_input_tokens: cached!,
     output_tokens: Number(usage.completionTokens ?? 0n),
     ...(thought === undefined ? {} : { output_tokens_details: { thinking_tokens: Number(thought) } }),
-    ...given(own as JsonObject),
+    ...own,
   };
+}
+
+/** The members of these names that say something. */
+function membersOf(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (object[name] == null ? [] : [[name, object[name]!]])));
 }
 
 /**
