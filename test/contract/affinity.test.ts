@@ -1,7 +1,7 @@
 // Turns of one conversation stay at the target whose provider has their prompt cached.
 import test, { type ExecutionContext } from 'ava';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
-import { WORKSPACE_KEY } from '../support/gateway.ts';
+import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { type Bench, exchange, type JsonObject, PROTOCOLS, type Protocol, startBench } from './runner.ts';
 
 let bench: Bench;
@@ -204,6 +204,67 @@ for (const [path, talk] of [
     }
   });
 }
+
+test('two workspaces with one prompt, and with one name of a conversation, share nothing', async (t) => {
+  const admin = async (path: string, body: JsonObject): Promise<JsonObject> => {
+    const answer = await fetch(`${bench.gateway.origin}/v1${path}`, {
+      method: 'POST',
+      headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as JsonObject;
+  };
+  await admin('/admin/workspaces', { name: 'Apart', slug: 'apart' });
+  const { key } = await admin('/api-keys/workspace/service', {
+    name: 'k',
+    workspace_id: 'apart',
+    scopes: ['completions.write'],
+  });
+  const ways: readonly Partial<Turn>[] = [
+    { messages: opening('both') },
+    { messages: [{ role: 'user', content: 'short' }], body: { prompt_cache_key: 'both' } },
+    {
+      messages: [{ role: 'user', content: 'short' }],
+      affinity: { key: 'metadata.talk' },
+      headers: { 'x-gateway-metadata': '{"talk":"both"}' },
+    },
+  ];
+  for (const { messages = [], headers, ...way } of ways) {
+    const prefix = bench.mark();
+    const ask = (own: Record<string, string>) =>
+      turn(t, { prefix, messages, ...way, headers: { ...headers, ...own } });
+    t.like((await ask({})).steps[0], { step: 'affinity', warm: null });
+    const { target, steps } = await ask({});
+    t.like(steps[0], { step: 'affinity', warm: `config.targets[${target}]` });
+    const other = await ask({ 'x-gateway-api-key': String(key) });
+    t.like(other.steps[0], { step: 'affinity', warm: null });
+    const again = await ask({ 'x-gateway-api-key': String(key) });
+    t.like(again.steps[0], { step: 'affinity', warm: `config.targets[${other.target}]` });
+  }
+});
+
+test('a target stays warm for as long as the request keeps its prompt', async (t) => {
+  const prefix = bench.mark();
+  const marked = (mark: JsonObject): JsonObject[] => [
+    {
+      role: 'system',
+      content: [{ type: 'text', text: LONG, cache_control: { type: 'ephemeral', ...mark } }],
+    },
+    { role: 'user', content: 'hi' },
+  ];
+  for (const [messages, body, affinity, ttl] of [
+    [marked({}), {}, {}, 300],
+    [marked({ ttl: '5m' }), {}, {}, 300],
+    [marked({ ttl: '1h' }), {}, {}, 3600],
+    [opening('x'), {}, {}, 300],
+    [opening('x'), { prompt_cache_retention: 'in_memory' }, {}, 300],
+    [opening('x'), { prompt_cache_retention: '24h' }, {}, 86_400],
+    [marked({ ttl: '1h' }), {}, { ttl: 60 }, 60],
+  ] as const) {
+    const { steps } = await turn(t, { prefix, messages: [...messages], body, affinity });
+    t.like(steps[0], { step: 'affinity', ttl });
+  }
+});
 
 test('what the caller did wrong goes to no other target', async (t) => {
   const prefix = bench.mark();

@@ -15,6 +15,8 @@ const CHARACTERS_PER_TOKEN = 4;
 /** Life of a cached prompt after each use, in milliseconds, where the request says nothing else. */
 const USUAL_LIFE_MS = 300_000;
 const LONG_LIFE_MS = 3_600_000;
+/** OpenAI's `prompt_cache_retention: "24h"`. */
+const DAY_MS = 86_400_000;
 /** Values that are walked in one request, and characters of one text that are told apart. */
 const MOST_VALUES = 50_000;
 const MOST_CHARACTERS = 65_536;
@@ -38,6 +40,7 @@ export function promptTokens(request: Json): number {
 
 /** How long the prompt stays cached after each use, in milliseconds. */
 export function lifeOf(request: Json): number {
+  if (request.prompt_cache_retention === '24h') return DAY_MS;
   const walk = new Walk();
   for (const name of [...PROMPT, 'cache_control']) walk.read(request[name], name);
   return walk.isLong ? LONG_LIFE_MS : USUAL_LIFE_MS;
