@@ -13,6 +13,7 @@ import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { imagesIn, imageText } from '../images-in.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { keptSignature } from './kept.ts';
 import { callId, messageId, messageUsage, stopReason } from './words.ts';
@@ -58,12 +59,14 @@ function blocksOf(message: AssistantMessage, id: string): JsonObject[] {
   const has = (type: string): boolean => contentBlocks.some((block) => block.type === type);
   const thought = has('thinking') ? '' : reasoningContent || thoughtIn(extra) || '';
   const own = objectOf(extra?.extra_content);
+  const images = imagesIn(extra);
   const text = has('text') ? '' : content || refusal || textOf(extra?.tool_plan) || '';
   return [
     ...contentBlocks.map(blockJson),
     ...(thought === '' ? [] : [thinkingBlock(thought)]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls,
+    ...(images.length === 0 ? [] : [{ type: 'text', text: images.map(imageText).join('\n') }]),
     // Proof of what the text was thought with: the provider wants it back with the text.
     ...(own === undefined ? [] : [thinkingBlock('', { extra_content: own })]),
   ];

@@ -21,6 +21,7 @@ import { arrayOf, objectOf, textOf } from '../../json-object.ts';
 import { ObjectEnd } from '../../object-end.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { type PieceTranslator, saysTextAlone, TEXT_HOLE } from '../form.ts';
+import { imagesIn, imageText } from '../images-in.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { blockJson } from './answer.ts';
 import { keptSignature } from './kept.ts';
@@ -85,6 +86,8 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #sequence: string | undefined;
   #usage: Usage | undefined;
   #ownContent: JsonObject | undefined;
+  /** Told at the end, as in a whole answer. */
+  readonly #images: string[] = [];
   readonly #read: ((json: string) => E) | undefined;
   /** The last chunk. */
   #last: ChatCompletionChunk | undefined;
@@ -121,6 +124,10 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     if (!this.#started) this.#begin('', this.#model);
     for (const call of this.#waiting.values()) this.#openCall(call);
     this.#close();
+    if (this.#images.length > 0) {
+      this.#text(this.#images.map(imageText).join('\n'));
+      this.#close();
+    }
     if (this.#ownContent !== undefined) this.#proof(this.#ownContent);
     const delta = {
       stop_reason: stopReason(this.#finish, this.#calls > 0, this.#refused),
@@ -179,6 +186,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     if (thought) this.#thinking(thought);
     if (said) this.#text(said);
     for (const call of toolCalls) this.#call(call);
+    this.#images.push(...imagesIn(extra));
     this.#ownContent = objectOf(extra?.extra_content) ?? this.#ownContent;
   }
 

@@ -140,6 +140,20 @@ export class Output {
     if (open.kind === 'function') this.#say('response.function_call_arguments.delta', open, { delta: piece });
   }
 
+  /** An image, as the one of OpenAI's own tool for them. @param result base64 */
+  shows(result: string): void {
+    this.#endMessage();
+    const { at, id } = this.#next('ig');
+    const item: JsonObject = { id, type: 'image_generation_call', status: 'in_progress', result: null };
+    const open: Open = { at, item, text: '' };
+    this.#begin(open);
+    this.#say('response.image_generation_call.in_progress', open, {});
+    this.#say('response.image_generation_call.completed', open, {});
+    item.status = 'completed';
+    item.result = result;
+    this.#done(open);
+  }
+
   /** Ends all that is open. @param complete whether the model came to its end */
   end(complete: boolean): void {
     this.#endMessage(complete);

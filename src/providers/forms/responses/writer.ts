@@ -3,6 +3,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ContentBlock } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { imageBytes, imagesIn, imageText } from '../images-in.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { Blocks } from './blocks.ts';
 import type { Wire } from './conversation.ts';
@@ -51,6 +52,8 @@ export class ResponseWriter {
   #thoughts = '';
   #hasBlocks = false;
   #signed: JsonObject | undefined;
+  /** Told at the end: a whole answer does not say where among its words they stand. */
+  readonly #images: string[] = [];
 
   constructor({ head, key, kinds, wire, tell }: WriterDeps) {
     this.#head = head;
@@ -115,7 +118,11 @@ export class ResponseWriter {
       this.#output.thought(pack({ ...this.#maker(), message: this.#signed }));
     }
     const reason = incompleteReason(finish);
+    const bytes = this.#images.map(imageBytes);
+    const others = this.#images.filter((_, i) => bytes[i] === undefined);
+    if (others.length > 0) this.#output.says(others.map(imageText).join('\n'));
     this.#output.end(reason === undefined);
+    for (const image of bytes) if (image !== undefined) this.#output.shows(image);
     return {
       ...this.snapshot(model),
       status: reason === undefined ? 'completed' : 'incomplete',
@@ -162,6 +169,7 @@ export class ResponseWriter {
   }
 
   #further(extra: JsonObject): void {
+    this.#images.push(...imagesIn(extra));
     if (isObject(extra.extra_content)) this.#signed = { ...this.#signed, ...extra.extra_content };
     for (const annotation of arrayOf(extra.annotations)) {
       if (!isObject(annotation)) continue;
