@@ -9,22 +9,41 @@ import { recordsOf } from './schema-versions.ts';
 
 const BATCH = 200;
 
-/** Writes the values of new fields. What is cut off goes on from where it was at the next start. */
+/**
+ * Writes the values of new fields. What is cut off goes on from where it was at the next start.
+ * @param there the names of the collections that the database has: in another one there is nothing to fill
+ */
 export async function fillColumns(
   connection: mongoose.Connection,
-  collection: Collection<object>,
+  collections: readonly Collection<object>[],
+  there: ReadonlySet<string>,
 ): Promise<void> {
   const records = recordsOf(connection);
-  const known = new Set((await records.findOne({ _id: collection.name }))?.fields);
-  const fresh = collection.fields.filter((field) => !known.has(field.name));
-  if (fresh.length === 0) return;
-  for (const field of fresh) await fillColumn(connection, collection, field);
-  const names = fresh.map((field) => field.name);
-  await records.updateOne(
-    { _id: collection.name },
-    { $addToSet: { fields: { $each: names } } },
-    { upsert: true },
-  );
+  const names = collections.map(({ name }) => name);
+  const found = await records.find({ _id: { $in: names } }).toArray();
+  const known = new Map(found.map(({ _id, fields = [] }) => [_id, new Set(fields)]));
+  const empty: FilledFields[] = [];
+  for (const collection of collections) {
+    const fresh = collection.fields.filter((field) => !known.get(collection.name)?.has(field.name));
+    if (fresh.length === 0) continue;
+    const filled = filledFields(collection, fresh);
+    if (!there.has(collection.name)) {
+      empty.push(filled);
+      continue;
+    }
+    for (const field of fresh) await fillColumn(connection, collection, field);
+    await records.bulkWrite([filled]);
+  }
+  if (empty.length > 0) await records.bulkWrite(empty);
+}
+
+type FilledFields = ReturnType<typeof filledFields>;
+
+/** The write that notes the fields as filled. */
+function filledFields({ name }: Collection<object>, fields: readonly IndexedField[]) {
+  const names = fields.map((field) => field.name);
+  const update = { $addToSet: { fields: { $each: names } } };
+  return { updateOne: { filter: { _id: name }, update, upsert: true } };
 }
 
 /**

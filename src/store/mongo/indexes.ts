@@ -19,19 +19,22 @@ export async function buildIndexes(
   connection: mongoose.Connection,
   collections: readonly Collection<object>[],
 ): Promise<void> {
+  const database = connection.getClient().db(connection.name);
+  // Read once: what is not there has no index to list and no document to fill, which is all of a new database.
+  const listed = await database.listCollections({}, { nameOnly: true }).toArray();
+  const there = new Set(listed.map(({ name }) => name));
+  // First the values: a unique index over values that are not there yet would take in anything.
+  await fillColumns(connection, collections, there);
   for (const collection of collections) {
     const model = modelOf(connection, collection);
-    // First the values: a unique index over values that are not there yet would take in anything.
-    await fillColumns(connection, collection);
     const declared = model.schema
       .indexes()
       .map(([keys, options]) => ({ key: keys as Record<string, 1>, ...options }) as Index);
-    await build(model.collection as unknown as IndexedCollection, declared);
+    await build(model.collection as unknown as IndexedCollection, declared, there);
   }
-  const database = connection.getClient().db(connection.name);
-  await build(database.collection(FEEDBACK), FEEDBACK_INDEXES);
-  await build(database.collection(STALE), STALE_INDEXES);
-  await build(database.collection(KEPT), KEPT_INDEXES);
+  await build(database.collection(FEEDBACK), FEEDBACK_INDEXES, there);
+  await build(database.collection(STALE), STALE_INDEXES, there);
+  await build(database.collection(KEPT), KEPT_INDEXES, there);
 }
 
 /** Drops indexes that no declaration names, and answers their names. For when no older version runs any more. */
@@ -53,9 +56,13 @@ export async function dropStaleIndexes(
 }
 
 /** Only what is missing is asked for: a start in front of a complete database changes nothing. */
-async function build(collection: IndexedCollection, declared: readonly Index[]): Promise<void> {
-  const there = new Set(await present(collection));
-  const missing = declared.filter(({ name }) => !there.has(String(name)));
+async function build(
+  collection: IndexedCollection,
+  declared: readonly Index[],
+  there: ReadonlySet<string>,
+): Promise<void> {
+  const built = new Set(there.has(collection.collectionName) ? await present(collection) : []);
+  const missing = declared.filter(({ name }) => !built.has(String(name)));
   if (missing.length === 0) return;
   try {
     await collection.createIndexes(missing.map((index) => ({ ...index })));
