@@ -1,5 +1,6 @@
 // `npm run check`: everything that can be said of a change without running it.
-// Reads the tree, writes nothing into it and needs no network.
+// Reads the tree, writes nothing into it and needs no network. `-- --without-tests` leaves out the architecture tests, for a
+// caller that runs the whole suite, which has them.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +25,9 @@ const STEPS: readonly (readonly [string, () => Promise<Result>])[] = [
   ['biome: format and lint', tool('biome', 'ci', '--error-on-warnings', '--colors=off', ...WRITTEN_BY_HAND)],
   ['tsc: types', tool('tsc', '--noEmit')],
   ['tsc: types of the console', tool('tsc', '--noEmit', '-p', 'src/console')],
-  ['ava: architecture', tool('ava', 'test/architecture/**/*.test.ts')],
+  ...(process.argv.includes('--without-tests')
+    ? []
+    : [['ava: architecture', tool('ava', 'test/architecture/**/*.test.ts')] as const]),
 ];
 
 const failed: string[] = [];

