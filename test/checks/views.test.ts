@@ -16,6 +16,24 @@ const REQUESTS: readonly (readonly [Api, JsonObject, readonly string[], number])
     'chat',
     {
       messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'document', title: 'DT', context: 'DC', source: { type: 'text', data: 'D' } },
+            { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'E' }] } },
+            { type: 'search_result', title: 'ST', content: [{ type: 'text', text: 'S' }] },
+            { type: 'unheard_of', text: 'U', refusal: 'R' },
+          ],
+        },
+      ],
+    },
+    ['DT', 'DC', 'D', 'E', 'ST', 'S', 'R', 'U'].map((text) => `0 user content: ${text}`),
+    1,
+  ],
+  [
+    'chat',
+    {
+      messages: [
         { role: 'system', content: 'S' },
         {
           role: 'user',

@@ -1,4 +1,5 @@
 // The texts of chat completions (OpenAI's API reference, "Create chat completion").
+import { readBlock } from './messages.ts';
 import { objectAt, Slots, textAt } from './slots.ts';
 import type { Body, JsonObject, JsonPath } from './traffic.ts';
 
@@ -50,9 +51,11 @@ function readFiles(
 function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: string, unit: number): void {
   const draft = { role, unit };
   slots.content([...path, 'content'], message.content, draft, (part, at) => {
-    slots.text([...at, 'text'], part.text, draft);
     slots.text([...at, 'refusal'], part.refusal, draft);
     readFiles(slots, part, at, draft);
+    if (part.type === 'text') slots.text([...at, 'text'], part.text, draft);
+    // Blocks that other wires take in a chat's message: documents, search results, and what is not known here.
+    else readBlock(slots, part, at, draft);
   });
   slots.text([...path, 'refusal'], message.refusal, draft);
   slots.text([...path, 'audio', 'transcript'], objectAt(message, 'audio').transcript, draft);

@@ -2,6 +2,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { InnerJson } from '../../inner-json.ts';
 import { objectOf, textOf } from '../../json-object.ts';
+import { keepMembers } from '../../kept-members.ts';
 
 /** Blocks of one message at the most. */
 const MOST_BLOCKS = 4096;
@@ -17,14 +18,14 @@ interface Block {
 /** Takes the events of one answer. */
 export class ConverseFold {
   readonly #blocks = new Map<number, Block>();
-  #end: JsonObject = {};
+  readonly #end: JsonObject = {};
 
   push(event: JsonObject): void {
     const [begun, piece] = [objectOf(event.contentBlockStart), objectOf(event.contentBlockDelta)];
     if (begun !== undefined) this.#begin(begun);
     else if (piece !== undefined) this.#add(this.#at(piece), objectOf(piece.delta) ?? {});
-    else if (event.messageStop !== undefined) this.#end = { ...this.#end, ...objectOf(event.messageStop) };
-    else if (event.metadata !== undefined) this.#end = { ...this.#end, ...objectOf(event.metadata) };
+    else if (event.messageStop !== undefined) keepMembers(this.#end, objectOf(event.messageStop));
+    else if (event.metadata !== undefined) keepMembers(this.#end, objectOf(event.metadata));
   }
 
   #begin(json: JsonObject): void {

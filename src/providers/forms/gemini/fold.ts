@@ -1,6 +1,7 @@
 // The responses of one streamed answer put together, as it would have come whole.
 import type { JsonObject } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { keepMembers } from '../../kept-members.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 
 /** Answers of one call at the most. */
@@ -8,13 +9,13 @@ const MOST_CANDIDATES = 128;
 
 /** Takes the responses of one stream. */
 export class GeminiFold {
-  #head: JsonObject = {};
+  readonly #head: JsonObject = {};
   readonly #candidates = new Map<number, JsonObject>();
   #usage: JsonObject | undefined;
 
   push(response: JsonObject): void {
     const { candidates, usageMetadata, ...head } = response;
-    this.#head = { ...this.#head, ...head };
+    keepMembers(this.#head, head);
     const counts = objectOf(usageMetadata);
     if (counts !== undefined) this.#usage = mergeUsage(this.#usage, counts);
     for (const candidate of arrayOf(candidates)) if (isObject(candidate)) this.#candidate(candidate);
@@ -28,7 +29,10 @@ export class GeminiFold {
     const said = objectOf(content);
     const parts = partsIn(before);
     for (const part of arrayOf(said?.parts)) if (isObject(part)) join(parts, part);
-    this.#candidates.set(index, { content: { ...said, parts }, ...without(before), ...rest });
+    const kept = before ?? { content: null };
+    kept.content = { ...said, parts };
+    keepMembers(kept, rest);
+    this.#candidates.set(index, kept);
   }
 
   /** The whole answer. */
@@ -43,11 +47,6 @@ export class GeminiFold {
 
 function partsIn(candidate: JsonObject | undefined): JsonObject[] {
   return arrayOf(objectOf(candidate?.content)?.parts) as JsonObject[];
-}
-
-function without(candidate: JsonObject | undefined): JsonObject {
-  const { content: _, ...rest } = candidate ?? {};
-  return rest;
 }
 
 /** Texts that follow each other are one; a signature ends one. */

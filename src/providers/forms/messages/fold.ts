@@ -2,6 +2,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { InnerJson } from '../../inner-json.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
+import { keepMembers } from '../../kept-members.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 
 /** Blocks of one message at the most. */
@@ -9,10 +10,10 @@ const MOST_BLOCKS = 4096;
 
 /** Takes the events of one message. */
 export class MessageFold {
-  #head: JsonObject = {};
+  readonly #head: JsonObject = {};
   readonly #blocks: (JsonObject | undefined)[] = [];
   readonly #inputs = new Map<number, string>();
-  #end: JsonObject = {};
+  readonly #end: JsonObject = {};
   #usage: JsonObject | undefined;
 
   push(event: JsonObject): void {
@@ -28,7 +29,7 @@ export class MessageFold {
         this.#add(index, objectOf(event.delta) ?? {});
         break;
       case 'message_delta':
-        this.#end = { ...this.#end, ...objectOf(event.delta) };
+        keepMembers(this.#end, objectOf(event.delta));
         this.#count(objectOf(event.usage));
         break;
       default:
@@ -37,7 +38,7 @@ export class MessageFold {
 
   /** A fallback inside of the provider begins the message again. */
   #start({ content: _, usage, ...head }: JsonObject): void {
-    this.#head = { ...this.#head, ...head };
+    keepMembers(this.#head, head);
     this.#count(objectOf(usage));
   }
 
