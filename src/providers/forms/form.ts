@@ -25,6 +25,8 @@ export interface Form<Request, Answer, Chunk> {
    * Absent: what a dialect refuses is refused.
    */
   readonly optional?: Readonly<Record<string, string>>;
+  /** Where the form's turns stand: what a dialect leaves out of messages is told below it. Absent: that is not told. */
+  readonly turns?: string;
   /** @throws GatewayError `validation_failed` for what no wire could be asked. */
   toChat(request: Request, carries: Carries, stream: boolean, target: Target): AsChat;
   /** A whole answer. */

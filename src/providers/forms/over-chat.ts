@@ -84,12 +84,15 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
   };
   /** What the dialect refuses of it and the form can do without is left out. */
   const sent = (request: Request, context: TranslationContext, stream: boolean) => {
+    const told = new Set<string>();
+    const inner = telling(context, form, told);
     const send = (known: Known) =>
-      stream ? chat.streamRequest(known.chat, openly(context)) : chat.request(known.chat, openly(context));
+      stream ? chat.streamRequest(known.chat, inner) : chat.request(known.chat, inner);
     for (let known = chatOf(request, context, stream); ; ) {
       try {
+        told.clear();
         const outbound = send(known);
-        context.lost?.(known.lost);
+        context.lost?.(told.size === 0 ? known.lost : [...new Set([...known.lost, ...told])]);
         return outbound;
       } catch (error) {
         const more = refusedOf(error, form.optional, known.refused);
@@ -140,6 +143,29 @@ function refusedOf(
  */
 function openly({ target, now, relayed }: TranslationContext): TranslationContext {
   return { target: target.strict ? { ...target, strict: false } : target, now, relayed };
+}
+
+/** The context of a dialect whose own losses are told in the form's words. */
+function telling(
+  context: TranslationContext,
+  { optional, turns }: Pick<Form<never, never, never>, 'optional' | 'turns'>,
+  told: Set<string>,
+): TranslationContext {
+  const inner = openly(context);
+  if (context.lost === undefined || turns === undefined) return inner;
+  const lost = (fields: readonly string[]): void => {
+    for (const field of fields) told.add(inWords(field, optional, turns));
+  };
+  return { ...inner, lost };
+}
+
+/** A path of the chat form as the form's callers know it. */
+function inWords(field: string, optional: Form<never, never, never>['optional'], turns: string): string {
+  const [member = ''] = /^[a-z_]+/.exec(field) ?? [];
+  const rest = field.slice(member.length).replace(/\[\d+\]/g, '[*]');
+  if (member === 'messages') return turns + rest.replace('.image_url.', '.');
+  if (member === 'tools') return member + rest.replace('.function.', '.');
+  return (optional !== undefined && Object.hasOwn(optional, member) ? optional[member] : undefined) ?? field;
 }
 
 /** The request as a message. OpenAI's own wire is sent the JSON as it is, and reads no member of what it answers whole. */

@@ -5,7 +5,7 @@ import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import type { Carries } from '../ability.ts';
 import { keptIn } from './kept.ts';
 import type { Lost } from './lost.ts';
-import { contentOf, markOf, partOf, partsOf } from './parts.ts';
+import { contentOf, markOf, partOf, partsOf, tellSources } from './parts.ts';
 
 /** The messages. */
 export function conversation(body: JsonObject, carries: Carries, lost: Lost): JsonObject[] {
@@ -84,6 +84,7 @@ function assistantMessage(blocks: JsonObject[], carries: Carries, lost: Lost): J
     switch (block.type) {
       case 'text':
         if (textOf(block.text) !== undefined) parts.push({ type: 'text', text: block.text ?? '' });
+        if (!carries.own) tellSources(block, lost);
         mark = block.cache_control ?? mark;
         break;
       case 'tool_use':

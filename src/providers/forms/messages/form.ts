@@ -23,12 +23,14 @@ const OPTIONAL: Readonly<Record<string, string>> = Object.freeze({
   thinking: 'thinking',
   service_tier: 'service_tier',
   tool_choice: 'tool_choice',
+  user: 'metadata.user_id',
 });
 
 /** The form over the given JSON. */
 export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Message, MessageEvent> {
   return {
     optional: OPTIONAL,
+    turns: 'messages',
     toChat: (request, carries, stream) =>
       chatRequest(jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
     answer: (completion, request, _context, usage) =>

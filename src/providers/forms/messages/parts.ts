@@ -31,6 +31,7 @@ export function markOf(mark: JsonValue | undefined, carries: Carries, lost: Lost
 /** One block. */
 export function partOf(block: JsonObject, path: string, carries: Carries, lost: Lost): JsonObject[] {
   const mark = markOf(block.cache_control, carries, lost);
+  if (!carries.own) tellSources(block, lost);
   switch (block.type) {
     case 'text':
       return textOf(block.text) === undefined ? [] : [{ type: 'text', text: block.text ?? '', ...mark }];
@@ -46,7 +47,7 @@ export function partOf(block: JsonObject, path: string, carries: Carries, lost: 
       const { title, source, content } = block;
       const texts = arrayOf(content).filter(isObject);
       const text = [title, source, ...texts.map((part) => part.text)].map((t) => textOf(t) ?? '').join('\n');
-      return [{ type: 'text', text }];
+      return [{ type: 'text', text, ...mark }];
     }
     default:
       if (carries.own) return [block];
@@ -54,6 +55,13 @@ export function partOf(block: JsonObject, path: string, carries: Carries, lost: 
   if (carries.own) return [block];
   lost.add(`${starred(path)}[*] (${textOf(block.type) ?? 'unknown'})`);
   return [];
+}
+
+/** Sources that a text names or is to name, and what a document is about. */
+export function tellSources({ citations, context }: JsonObject, lost: Lost): void {
+  const cites = Array.isArray(citations) ? citations.length > 0 : objectOf(citations)?.enabled === true;
+  if (cites) lost.add('messages[*].content[*].citations');
+  if (textOf(context)) lost.add('messages[*].content[*].context');
 }
 
 function starred(path: string): string {

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { invalidField } from '../../../lib/errors.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
+import type { Drops } from './dropped.ts';
 
 /** The content of a user's or system's message, or what a call gave: a text, or the chat form's parts. */
 export function chatContent(content: JsonValue | undefined, path: string, dialect: string): JsonValue {
@@ -59,6 +60,23 @@ function filePart(part: JsonObject, path: string, dialect: string): JsonObject {
     return { type: 'image_url', image_url: { url: data } };
   const filename = textOf(part.filename);
   return { type: 'file', file: { file_data: data, ...(filename === undefined ? {} : { filename }) } };
+}
+
+const READ: ReadonlySet<string> = new Set([
+  ...['type', 'text', 'refusal', 'image_url', 'detail', 'file_data', 'file_url', 'file_id', 'filename'],
+  'input_audio',
+]);
+
+/** Members of a message's parts that the chat form has no word for: sources, probabilities, marks of a cache. */
+export function tellUnread(content: JsonValue | undefined, drops: Drops): void {
+  for (const part of Array.isArray(content) ? content : []) {
+    for (const [name, value] of Object.entries(isObject(part) ? part : {}))
+      if (!READ.has(name) && says(value)) drops.add(`input[*].content[*].${name}`);
+  }
+}
+
+function says(value: JsonValue): boolean {
+  return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
 /** What an assistant's message said, and what it refused. */

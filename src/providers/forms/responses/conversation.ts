@@ -4,7 +4,7 @@ import { invalidField } from '../../../lib/errors.ts';
 import { isHeavyText } from '../../../lib/heavy-event.ts';
 import { arrayOf, isObject, objectOf, parsedObject, textOf } from '../../json-object.ts';
 import type { Carries } from '../ability.ts';
-import { assistantText, chatContent, stringOf } from './content.ts';
+import { assistantText, chatContent, stringOf, tellUnread } from './content.ts';
 import type { Drops } from './dropped.ts';
 import { type Packed, takesBack, unpack } from './packed.ts';
 import { INPUT } from './tools.ts';
@@ -102,6 +102,7 @@ export class Conversation {
 
   #message(item: JsonObject, path: string): void {
     const role = textOf(item.role) ?? 'user';
+    tellUnread(item.content, this.#drops);
     if (role === 'assistant') {
       const { text, refusal } = assistantText(item.content);
       const draft = this.#drafted();
@@ -122,6 +123,8 @@ export class Conversation {
     if (packed === undefined) {
       // Encrypted by another service: no other can read it. Without it there is nothing that a wire would take back.
       if (item.encrypted_content) this.#drops.add(path, 'reasoning of another service');
+      else if ([item.summary, item.content].some((parts) => arrayOf(parts).length > 0))
+        this.#drops.add(path, 'reasoning');
       return;
     }
     if (!takesBack(this.#wire.dialect, packed)) {

@@ -4,9 +4,13 @@
 export class Drops {
   /** Members by their paths, with what they were, e.g. "tools[2] (web_search)". */
   readonly all: string[] = [];
+  readonly #seen = new Set<string>();
 
   /** @param what it was; absent where the path says it */
   add(path: string, what?: string): void {
-    this.all.push(what === undefined || what === '' ? path : `${path} (${what.slice(0, 128)})`);
+    const name = what === undefined || what === '' ? path : `${path} (${what.slice(0, 128)})`;
+    if (this.#seen.has(name)) return;
+    this.#seen.add(name);
+    this.all.push(name);
   }
 }

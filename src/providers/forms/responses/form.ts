@@ -55,12 +55,15 @@ const OPTIONAL: Readonly<Record<string, string>> = Object.freeze({
   presence_penalty: 'presence_penalty',
   seed: 'seed',
   stop: 'stop',
+  user: 'user',
+  safety_identifier: 'safety_identifier',
 });
 
 /** To and from chat. */
 export function responsesForm(json: MessageJson): Form<CreateResponseRequest, ModelResponse, ResponseEvent> {
   return {
     optional: OPTIONAL,
+    turns: 'input',
     toChat(request, carries, stream, { provider }) {
       const wire = { dialect: provider.dialect, provider: provider.id, carries };
       const asked = encoded(json, request);

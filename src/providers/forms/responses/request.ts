@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { invalidField } from '../../../lib/errors.ts';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { stringOf } from './content.ts';
 import { type AbleWire, Conversation, type Wire } from './conversation.ts';
 import { Drops } from './dropped.ts';
 import { chatToolChoice, chatTools } from './tools.ts';
@@ -62,7 +63,7 @@ export function toChat(request: JsonObject, wire: AbleWire, streams: boolean): I
   writeTools(chat, request, wire, drops);
   writeText(chat, request.text, wire, drops);
   writeLogprobs(chat, request, wire, drops);
-  copy(chat, 'reasoning_effort', objectOf(request.reasoning)?.effort);
+  writeReasoning(chat, request.reasoning, drops);
   writeTier(chat, request.service_tier, wire, drops);
   if (wire.dialect !== 'openai') copy(chat, 'safety_identifier', request.safety_identifier);
   else named(drops, 'safety_identifier', request.safety_identifier);
@@ -88,13 +89,20 @@ function refuseForeign(request: JsonObject): void {
 function writeTools(chat: JsonObject, request: JsonObject, { carries }: AbleWire, drops: Drops): void {
   const offered = chatTools(arrayOf(request.tools), drops);
   const { choice, tools } = chatToolChoice(request.tool_choice, offered, drops);
-  if (tools.length === 0) return;
+  if (tools.length === 0) {
+    if (isForced(request.tool_choice)) drops.add('tool_choice');
+    return;
+  }
   chat.tools = [...tools];
   copy(chat, 'tool_choice', choice);
   // Calls in parallel are what every wire does unasked.
   if (request.parallel_tool_calls !== false) return;
   if (carries.oneTool) chat.parallel_tool_calls = false;
   else drops.add('parallel_tool_calls');
+}
+
+function isForced(choice: JsonValue | undefined): boolean {
+  return choice === 'required' || isObject(choice);
 }
 
 function writeText(chat: JsonObject, text: JsonValue | undefined, { dialect }: Wire, drops: Drops): void {
@@ -104,6 +112,9 @@ function writeText(chat: JsonObject, text: JsonValue | undefined, { dialect }: W
     const { type: _, ...schema } = format;
     chat.response_format = { type: 'json_schema', json_schema: schema };
   } else if (format?.type === 'json_object') chat.response_format = { type: 'json_object' };
+  else if (format !== undefined && format.type !== 'text') drops.add('text.format', stringOf(format.type));
+  for (const name of Object.keys(text))
+    if (name !== 'format' && name !== 'verbosity') named(drops, `text.${name}`, text[name]);
   if (dialect === 'openai') copy(chat, 'verbosity', text.verbosity);
   else named(drops, 'text.verbosity', text.verbosity);
 }
@@ -114,11 +125,22 @@ function writeLogprobs(chat: JsonObject, request: JsonObject, { dialect }: Wire,
   if (dialect === 'openai') {
     if (asked) chat.logprobs = true;
     if (asked) copy(chat, 'top_logprobs', request.top_logprobs);
-  } else if (asked) drops.add('include', 'message.output_text.logprobs');
+  } else if (asked) {
+    drops.add('include', 'message.output_text.logprobs');
+    named(drops, 'top_logprobs', request.top_logprobs);
+  }
   for (const one of include) {
     if (one === 'message.output_text.logprobs' || one === 'reasoning.encrypted_content') continue;
     drops.add('include', String(one));
   }
+}
+
+/** Other wires give the reasoning as it was, which is what `auto` asks for. */
+function writeReasoning(chat: JsonObject, reasoning: JsonValue | undefined, drops: Drops): void {
+  const { effort, ...others } = objectOf(reasoning) ?? {};
+  copy(chat, 'reasoning_effort', effort);
+  for (const [name, value] of Object.entries(others))
+    if (value !== 'auto') named(drops, `reasoning.${name}`, value);
 }
 
 /** The usual tier is what every provider serves unasked. */

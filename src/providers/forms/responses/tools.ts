@@ -43,11 +43,27 @@ export function chatTools(tools: readonly JsonValue[], drops: Drops): JsonObject
   return tools.flatMap((tool, i) => {
     if (!isObject(tool)) return [];
     const own = tool.defer_loading === true ? undefined : chatTool(tool);
-    if (own !== undefined) return [own];
+    if (own !== undefined) {
+      for (const name of unreadMembers(tool)) drops.add(`tools[${i}].${name}`);
+      return [own];
+    }
     const [name, deferred] = [textOf(tool.name), tool.defer_loading === true ? ', deferred' : ''];
     drops.add(`tools[${i}]`, `${stringOf(tool.type)}${name === undefined ? '' : ` ${name}`}${deferred}`);
     return [];
   });
+}
+
+const READ: ReadonlySet<string> = new Set([
+  ...['type', 'name', 'description', 'parameters', 'strict', 'format', 'defer_loading'],
+]);
+
+/** Members of a tool that the chat form has no word for. A caller of its own is what every tool has. */
+function unreadMembers(tool: JsonObject): string[] {
+  const isUsual = (name: string): boolean =>
+    name === 'allowed_callers' && arrayOf(tool[name]).every((caller) => caller === 'direct');
+  return Object.keys(tool).filter(
+    (name) => !READ.has(name) && tool[name] !== null && tool[name] !== false && !isUsual(name),
+  );
 }
 
 function chatTool(tool: JsonObject): JsonObject | undefined {
