@@ -26,6 +26,7 @@ interface Draft {
   text: string | undefined;
   refusal: string;
   reasoning: string;
+  readonly details: JsonObject[];
   extra: JsonObject | undefined;
   readonly calls: JsonObject[];
   readonly blocks: JsonObject[];
@@ -134,10 +135,13 @@ export class Conversation {
     this.#unpacked(this.#drafted(), packed);
   }
 
-  #unpacked(draft: Draft, { blocks, reasoning, message, provider }: Packed): void {
+  #unpacked(draft: Draft, { blocks, reasoning, details, message, provider }: Packed): void {
     if (blocks !== undefined) draft.blocks.push(...blocks);
     if (message !== undefined) draft.extra = { ...draft.extra, extra_content: message };
-    if (reasoning !== undefined && provider === this.#wire.provider) draft.reasoning += reasoning;
+    // Other services of the wire refuse members that they do not know.
+    if (provider !== this.#wire.provider) return;
+    if (details !== undefined) draft.details.push(...details);
+    if (reasoning !== undefined) draft.reasoning += reasoning;
   }
 
   /** What a model wrote that is no object: only OpenAI's wire takes it, and the conversation goes on elsewhere, too. */
@@ -180,7 +184,15 @@ export class Conversation {
   }
 
   #drafted(): Draft {
-    this.#draft ??= { text: undefined, refusal: '', reasoning: '', extra: undefined, calls: [], blocks: [] };
+    this.#draft ??= {
+      text: undefined,
+      refusal: '',
+      reasoning: '',
+      details: [],
+      extra: undefined,
+      calls: [],
+      blocks: [],
+    };
     return this.#draft;
   }
 
@@ -201,7 +213,7 @@ export class Conversation {
     const draft = this.#draft;
     this.#draft = undefined;
     if (draft === undefined) return;
-    const { text, refusal, reasoning, extra, calls, blocks } = draft;
+    const { text, refusal, reasoning, details, extra, calls, blocks } = draft;
     if (text === undefined && refusal === '' && calls.length === 0) return;
     this.#show();
     this.messages.push({
@@ -211,6 +223,7 @@ export class Conversation {
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
       // Services that show what a model thought want it back within the turn of a call, and refuse it elsewhere.
       ...(reasoning === '' || calls.length === 0 ? {} : { reasoning_content: reasoning }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
       ...(blocks.length === 0 ? {} : { content_blocks: blocks }),
       ...extra,
     });

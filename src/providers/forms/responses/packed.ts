@@ -18,6 +18,8 @@ export interface Packed {
   readonly blocks?: readonly JsonObject[];
   /** What was thought, of wires that have no blocks for it. */
   readonly reasoning?: string;
+  /** The message's `reasoning_details`. */
+  readonly details?: readonly JsonObject[];
   /** Google's `extra_content` of the message. */
   readonly message?: JsonObject;
   /** Google's `extra_content` of calls, by the calls' ids. */
@@ -40,6 +42,7 @@ export function unpack(text: JsonValue | undefined): Packed | undefined {
     wire,
     provider,
     ...(Array.isArray(json.blocks) ? { blocks: json.blocks.filter(isObject) } : {}),
+    ...(Array.isArray(json.details) ? { details: json.details.filter(isObject) } : {}),
     ...(typeof json.reasoning === 'string' ? { reasoning: json.reasoning } : {}),
     ...(message === undefined ? {} : { message }),
     ...(calls === undefined

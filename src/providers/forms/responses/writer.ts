@@ -4,6 +4,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import type { ContentBlock } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
 import { imageBytes, imagesIn, imageText } from '../images-in.ts';
+import { ReasoningDetails } from '../reasoning-details.ts';
 import { thoughtIn } from '../thought-in.ts';
 import { Blocks } from './blocks.ts';
 import type { Wire } from './conversation.ts';
@@ -50,6 +51,7 @@ export class ResponseWriter {
   readonly #blocks = new Blocks();
   /** Thoughts of wires that have no blocks for them. */
   #thoughts = '';
+  readonly #details = new ReasoningDetails();
   #hasBlocks = false;
   #signed: JsonObject | undefined;
   /** Told at the end: a whole answer does not say where among its words they stand. */
@@ -65,6 +67,7 @@ export class ResponseWriter {
   push(said: Said, logprobs: readonly JsonObject[] = []): void {
     const { extra } = said;
     const thought = said.reasoningContent || thoughtIn(extra);
+    this.#details.push(extra?.reasoning_details);
     for (const block of said.contentBlocks) this.#blocks.push(block);
     if (said.contentBlocks.length > 0) this.#hasBlocks = true;
     if (thought) this.#thinks(thought);
@@ -146,15 +149,17 @@ export class ResponseWriter {
   /** Ends what was thought, with what goes back to the wire. */
   #endThought(calls?: Readonly<Record<string, JsonObject>>): void {
     const isThinking = this.#output.isThinking;
-    if (!isThinking && this.#blocks.isEmpty && calls === undefined) return;
+    if (!isThinking && this.#blocks.isEmpty && this.#details.isEmpty && calls === undefined) return;
     if (!isThinking) this.#output.thinks('');
     const blocks = this.#blocks.take();
+    const details = this.#details.take();
     const reasoning = this.#thoughts;
     this.#thoughts = '';
-    const nothing = blocks.length === 0 && reasoning === '' && calls === undefined;
+    const nothing = blocks.length === 0 && details.length === 0 && reasoning === '' && calls === undefined;
     const packed = {
       ...this.#maker(),
       ...(blocks.length === 0 ? {} : { blocks }),
+      ...(details.length === 0 ? {} : { details }),
       ...(reasoning === '' ? {} : { reasoning }),
       ...(calls === undefined ? {} : { calls }),
     };
