@@ -15,6 +15,8 @@ import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
+/** Tells of the response itself, and nothing of what it says. */
+const HEAD = /^response\.(?:created|in_progress|queued)$/;
 const END = /^response\.(?:completed|incomplete|failed|cancelled)$/;
 
 /** Reads the events of one answer. */
@@ -25,11 +27,15 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
   #model: string | undefined;
   #tier: string | undefined;
   #begun = false;
+  /** Whether it has begun to say something. */
+  #said = false;
   #done = false;
 
-  constructor(json: MessageJson, provider: ProviderEntry) {
+  /** @param isKept whether they are told again: then a failure is what was asked for */
+  constructor(json: MessageJson, provider: ProviderEntry, isKept = false) {
     this.#json = json;
     this.#provider = provider;
+    this.#said = isKept;
   }
 
   get done(): boolean {
@@ -45,7 +51,10 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
     if (typeof type !== 'string' || !type.endsWith('.delta')) {
       if (type === 'error' || event === 'error' || speaksOfError(json)) throw this.#error(json);
       if (!this.#note(json, typeof type === 'string' ? type : '')) return NONE;
+      // Nothing has gone out: another target may answer.
+      if (type === 'response.failed' && !this.#said) throw this.#failed(json);
     }
+    if (!this.#said && !(typeof type === 'string' && HEAD.test(type))) this.#said = true;
     const text = data.includes('\n') ? JSON.stringify(json) : data;
     const message = lazyMessage(ResponseEventSchema, () => this.#json.decode(ResponseEventSchema, json));
     return [attachRawJson(message, text)];
@@ -63,6 +72,13 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
     const first = !this.#begun;
     this.#begun = true;
     return first;
+  }
+
+  /** A response that failed before it said anything. */
+  #failed(json: JsonObject) {
+    const error = objectOf(objectOf(json.response)?.error) ?? {};
+    const own = error.code === 'rate_limit_exceeded' ? { ...error, status: 429 } : error;
+    return errorInside({ error: own }, this.#provider.id);
   }
 
   /** An `error` event has its words at its top, others in an object. */

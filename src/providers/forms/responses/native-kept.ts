@@ -49,7 +49,7 @@ export function nativeGet(
       return { ...kept('GET', responseId, '', query), headers: SSE_HEADERS };
     },
     response: (body, _request, context) => ({ ...readResponse(json, body, context), usage: undefined }),
-    stream: (_request, { target: { provider } }) => new KeptEvents(json, provider),
+    stream: (_request, { target: { provider } }) => new KeptEvents(json, provider, true),
     wholeAsChunks: (answer) => eventsOf(json, answer),
   };
 }
