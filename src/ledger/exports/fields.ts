@@ -1,6 +1,7 @@
 // What a line of an export holds, by the names that clients of this ecosystem ask for (admin-api facts, part 10.3).
 
 import type { RequestRecord } from '../../call/record.ts';
+import { nextSlice } from '../../lib/time-slices.ts';
 import type { BodiesRecord, BodyRecord } from '../../store/log-store.ts';
 import { loggedJson } from '../logged-json.ts';
 import { inCents } from '../prices/cents.ts';
@@ -46,14 +47,20 @@ export function needsBodies(fields: readonly string[]): boolean {
   return fields.includes('request') || fields.includes('response');
 }
 
-/** A line without its end: JSON with the fields in the order asked for. */
-export function exportLine(
+/** A line without its end: JSON with the fields in the order asked for. It may be megabytes, and gives way meanwhile. */
+export async function exportLine(
   fields: readonly string[],
   entry: RequestRecord,
   bodies: BodiesRecord | undefined,
-): string {
+): Promise<string> {
   const line: Record<string, unknown> = {};
-  for (const name of fields) line[name] = FIELDS[name]?.(entry, bodies);
+  for (const name of fields) {
+    const next = bodies === undefined ? undefined : nextSlice();
+    if (next !== undefined) await next;
+    line[name] = FIELDS[name]?.(entry, bodies);
+  }
+  const next = nextSlice();
+  if (next !== undefined) await next;
   return JSON.stringify(line);
 }
 

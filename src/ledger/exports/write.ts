@@ -3,7 +3,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RequestRecord } from '../../call/record.ts';
 import type { TenantScope } from '../../call/scope.ts';
-import { nextSlice } from '../../lib/time-slices.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { BodiesRecord, LogStore } from '../../store/log-store.ts';
 import { type ExportRun, filterOf } from './collection.ts';
@@ -22,8 +21,8 @@ export interface WriteDeps {
 /** Entries of one read; fewer when their bodies are read, too. */
 const PAGE = 250;
 const PAGE_WITH_BODIES = 50;
-/** Entries whose bodies are in memory at once. */
-const AT_ONCE = 8;
+/** Entries whose bodies are in memory at once; those of one are 4 MB at the most, and all may come in one turn. */
+const AT_ONCE = 2;
 const WRITE_LENGTH = 1024 * 1024;
 /** A checkpoint is written after so many milliseconds, too. */
 const KEPT_MS = 5000;
@@ -83,10 +82,7 @@ export async function writeExport(
       const some = wanted.slice(at, at + (withBodies ? AT_ONCE : PAGE));
       const bodies = withBodies ? await bodiesOf(deps.store, scope, some) : [];
       for (const [i, entry] of some.entries()) {
-        // A line may be megabytes long.
-        const next = nextSlice();
-        if (next !== undefined) await next;
-        lines.add(exportLine(run.fields, entry, bodies[i]));
+        lines.add(await exportLine(run.fields, entry, bodies[i]));
       }
       if (lines.isFull) await lines.write();
       // Calls come first.

@@ -1,5 +1,6 @@
 // The port's parts that change what is kept: corrections, retention, bodies.
 import { setImmediate } from 'node:timers/promises';
+import { nextSlice } from '../../../lib/time-slices.ts';
 import type { BodiesRecord, LogStore } from '../../log-store.ts';
 import type { WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
@@ -104,6 +105,9 @@ function readBodies(reader: WorkerClient<LogReaderCall>): LogStore['bodies'] {
     const { org, workspace } = scopeOf(scope);
     const line = await reader.call<string | null>({ kind: 'body', org, id, time });
     if (line === null) return undefined;
+    // Those of several entries come at once.
+    const next = nextSlice();
+    if (next !== undefined) await next;
     const found = JSON.parse(line) as BodiesRecord;
     return workspace === null || found.workspaceId === workspace ? found : undefined;
   };
