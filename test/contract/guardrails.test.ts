@@ -338,6 +338,18 @@ story("a workspace's guardrails stand around every call, also one without a conf
   await caller.ok(deleteGuardrail, { guardrail_id: made.id! });
 });
 
+story('a config puts no text into a request behind the guardrails of every call', async (t, admin) => {
+  const { id, caller } = await place(admin);
+  const made = await caller.ok(createGuardrail, { name: 'words', ...without('forbidden') });
+  await admin.ok(updateWorkspace, { workspace_id: id, defaults: { input_guardrails: [made.slug!] } });
+  const messages = [{ role: 'user', content: 'forbidden' }];
+  t.is(await denial(say(caller, 'fine', target({ override_params: { messages } }))), 400);
+  t.is(await denial(say(caller, 'fine', target({ targets: [{ override_params: { messages } }] }))), 400);
+  t.is(await denial(say(caller, 'fine', target({ override_params: { temperature: 0 } }))), 200);
+  await admin.ok(updateWorkspace, { workspace_id: id, defaults: null });
+  t.is(await denial(say(caller, 'fine', target({ override_params: { messages } }))), 200);
+});
+
 test.serial("the organisation's guardrails stand around the calls of every workspace", async (t) => {
   const admin = new Caller(() => bench, 'rest');
   const { id, caller } = await place(admin);

@@ -27,6 +27,7 @@ import { pieceForm } from './pieces/piece-forms.ts';
 import { jsonOf, requestOf } from './rewrite.ts';
 import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
+import { refuseUnseenText } from './unseen-text.ts';
 
 /** What guardrails are run with. */
 interface GuardDeps {
@@ -70,6 +71,7 @@ export class Guards<Request extends object> {
     const guardrails = bound.plan.guardrails as Guardrails | undefined;
     if (guardrails === undefined || guardrails.input.length === 0)
       return { request: this.#request, run: undefined, traffic: undefined, bound };
+    refuseUnseenText(this.#name, guardrails, bound);
     const hooks = guardrails.input;
     let input = this.#inputs.find((one) => isSame(one.hooks, hooks))?.input;
     if (input === undefined) {
