@@ -138,7 +138,7 @@ export function createRest(deps: RestDeps): RestHandler {
       const headers: Pairs = [...strayHeaders(deps.names, req), ['allow', allow.join(', ')]];
       const { aliased } = new GatewayHeaders(deps.names, req.headers);
       const known = deps.routes.match(declared.verbs[0] ?? '', path);
-      const form = known && annotationsOf(known.route.method).form;
+      const form = known ? annotationsOf(known.route.method).form : passedFormOf(req, path);
       return respondError(res, error, { plane, aliased, ...(form === undefined ? {} : { form }) }, headers);
     }
     return passThrough(deps, req, res, raw);
@@ -308,7 +308,7 @@ async function passThrough(
 ): Promise<void> {
   if (!FORWARDED_VERBS.includes(req.method ?? '')) {
     const error = fail('method_not_allowed', `${req.method} is not passed through`);
-    return respondError(res, error, { plane: Plane.DATA }, [
+    return respondError(res, error, { plane: Plane.DATA, form: passedFormOf(req, rawPath) }, [
       ...strayHeaders(deps.names, req),
       ['allow', FORWARDED_VERBS.join(', ')],
     ]);
@@ -321,7 +321,7 @@ async function passThrough(
     const messages = await deps.transport.stream(call, forwardRequest(deps, call, req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
   } catch (thrown) {
-    refuse(res, toGatewayError(thrown), Plane.DATA, call);
+    refuse(res, toGatewayError(thrown), Plane.DATA, call, passedFormOf(req, rawPath));
   }
 }
 
@@ -471,18 +471,32 @@ function withQueryKey(headers: IncomingMessage['headers'], url = ''): IncomingMe
   return key ? { ...headers, 'x-goog-api-key': key } : headers;
 }
 
-function refuse(res: ServerResponse, error: GatewayError, plane: Plane, call: Call): void {
+function refuse(
+  res: ServerResponse,
+  error: GatewayError,
+  plane: Plane,
+  call: Call,
+  form = annotationsOf(call.method).form,
+): void {
   if (error.reason === 'client_closed') res.destroy();
   else
     respondError(
       res,
       error,
-      { plane, aliased: call.headers.aliased, form: annotationsOf(call.method).form, requestId: call.id },
+      { plane, aliased: call.headers.aliased, form, requestId: call.id },
       answerHeaders(call),
     );
 }
 
 /** The form of a route's errors, where one was found. */
+/** Paths below Messages, as its batches, and callers that name Anthropic's version read errors in its form. */
+function passedFormOf(req: IncomingMessage, path: string): Form {
+  const isTheirs = req.headers['anthropic-version'] !== undefined || MESSAGES_PATH.test(path);
+  return isTheirs ? Form.MESSAGES : Form.UNSPECIFIED;
+}
+
+const MESSAGES_PATH = /^(?:\/anthropic)?(?:\/v1)?\/messages(?:[/?]|$)/;
+
 function formOf(match: RouteMatch | undefined): { form?: Form } {
   return match === undefined ? {} : { form: annotationsOf(match.route.method).form };
 }
