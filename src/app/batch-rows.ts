@@ -1,5 +1,5 @@
 // Rows of batches as calls: each goes through all interceptors, as its caller's own call would.
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject, Message } from '@bufbuild/protobuf';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { KeyRing } from '../access/key-ring.ts';
@@ -17,6 +17,7 @@ import { fail, isForWantOfRoom, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import { jsonText, rawJsonOf } from '../lib/raw-json.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
 import { LIGHT_BYTES } from '../rest/json-weight.ts';

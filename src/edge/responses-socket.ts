@@ -2,7 +2,6 @@
 // each `response.create` is a call of its own, and its events are frames. One call runs at a time.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '@bufbuild/protobuf';
 import { WebSocket, WebSocketServer } from 'ws';
 import {
@@ -15,6 +14,7 @@ import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { jsonText, rawJsonOf } from '../lib/raw-json.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 import { MOST_MESSAGE, WEBSOCKET_BOUNDS } from '../lib/websocket-bounds.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';

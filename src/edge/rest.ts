@@ -2,7 +2,6 @@
 // in-process transport, JSON or server-sent events out.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   create,
   type DescMessage,
@@ -21,6 +20,7 @@ import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { jsonInSlices } from '../lib/json-in-slices.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { readTimeout, timedOut } from '../lib/request-timeout.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 import { bodyLimitOf } from '../rest/body-limit.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';

@@ -1,8 +1,8 @@
 // Bodies of calls, stored after the answer: taken by reference on the hot path, made into text and stored in batches.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallBodies, WireMessage } from '../call/bodies.ts';
 import type { RequestRecord } from '../call/record.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 import { Turns } from '../lib/turns.ts';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';

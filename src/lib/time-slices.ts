@@ -15,7 +15,14 @@ export function nextSlice(): Promise<void> | undefined {
     begin();
     return undefined;
   }
-  if (performance.now() < endsAt) return undefined;
+  return performance.now() < endsAt ? undefined : nextTurn();
+}
+
+/**
+ * A later turn of the event loop, whose slice nobody has used up: what waits for the same turn of `setImmediate` runs in
+ * it one after the other, however heavy each is.
+ */
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
     setImmediate(resumeOne);

@@ -1,7 +1,7 @@
 // How dear a JSON text is to read, before it is read: a body of 24 MiB that is one text takes some milliseconds, one of
 // eight million empty objects takes seconds, all of them on the event loop.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { JsonScan } from '../lib/json-scan.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 
 /**
  * Of one body: 400,000 numbers, 57,000 members, 16,000 members with names of their own or 2 million escapes, which take

@@ -1,8 +1,8 @@
 // The rules of a message type, compiled in turns of the event loop: those of a chat request take 60 ms in one.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type DescMessage } from '@bufbuild/protobuf';
 import { usedTypes } from '@bufbuild/protobuf/reflect';
 import type { Validator } from '@bufbuild/protovalidate';
+import { nextTurn } from '../lib/time-slices.ts';
 
 /** Milliseconds of compiling after which others run. */
 const TURN_MS = 5;

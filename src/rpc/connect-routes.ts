@@ -1,6 +1,5 @@
 // The methods as gRPC, gRPC-Web and Connect handlers: the same composed functions
 // that REST calls.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { createContextKey } from '@connectrpc/connect';
@@ -9,6 +8,7 @@ import { Call, type CallSource, type Protocol } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames, type IncomingHeaders } from '../lib/gateway-headers.ts';
 import { readNow } from '../lib/lazy-message.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { type Input, isStream, type Output, watched } from './handler.ts';

@@ -1,10 +1,10 @@
 // The rules on the contract's fields. Nearly every message is known to keep them without the engine (quick-check.ts), which
 // takes 15 MB: it is loaded when it is first needed, and compiles the rules of a message type with its first message.
 import { createRequire } from 'node:module';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
+import { nextTurn } from '../lib/time-slices.ts';
 
 const load = createRequire(import.meta.url);
 const ENGINE = new URL('./rule-engine.ts', import.meta.url);

@@ -1,12 +1,12 @@
 // The body of a gRPC, gRPC-Web or Connect request whose messages are judged before the library decodes them: decoding is
 // one turn of the event loop, a short message can be expensive, and the library tells every fault of a message as a fault of
 // the gateway. Compressed messages are decompressed here to be judged.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DescMessage, fromBinary, type Message } from '@bufbuild/protobuf';
 import { fail, type GatewayError } from '../lib/errors.ts';
 import { decoderOf } from '../lib/incoming/decoders.ts';
 import { joinedInTurns } from '../lib/incoming/pieces.ts';
 import type { Reading } from '../lib/incoming/reading-budget.ts';
+import { nextTurn } from '../lib/time-slices.ts';
 import { Turns } from '../lib/turns.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
 import { wireFault } from './wire-weight.ts';

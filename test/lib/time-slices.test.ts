@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { jsonInSlices } from '../../src/lib/json-in-slices.ts';
-import { mapInSlices, nextSlice } from '../../src/lib/time-slices.ts';
+import { mapInSlices, nextSlice, nextTurn } from '../../src/lib/time-slices.ts';
 
 /** Holds the thread for longer than a slice. */
 function hold(): void {
@@ -53,6 +53,23 @@ test('several works have one slice in each turn', async (t) => {
   // From the first on no turn has two.
   const turns = seen.map((at) => at.split(' ')[0]);
   t.is(new Set(turns).size, 12, seen.join());
+});
+
+test('of those that wait for the next turn at once, each that is heavy has one of its own', async (t) => {
+  const seen: number[] = [];
+  let turn = 0;
+  const next = (): void => {
+    turn++;
+    if (seen.length < 10) setImmediate(next);
+  };
+  setImmediate(next);
+  const work = async (): Promise<void> => {
+    await nextTurn();
+    seen.push(turn);
+    hold();
+  };
+  await Promise.all(Array.from({ length: 10 }, work));
+  t.is(new Set(seen).size, 10, seen.join());
 });
 
 test('what waits at once and is short shares a turn, and the longest waiting is first', async (t) => {

@@ -1,5 +1,4 @@
 // A config's content as it comes with a request, and its validation.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfigContent } from '../../../gen/gateway/admin/v2/configs_pb.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
@@ -9,6 +8,7 @@ import type { PlanDeps } from '../../inference/plan/plan-deps.ts';
 import { readReferences } from '../../inference/plan/references.ts';
 import { slugFault } from '../../inference/plan/selection.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { nextTurn } from '../../lib/time-slices.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { unmasked } from '../kit/masked-secrets.ts';

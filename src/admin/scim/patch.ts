@@ -1,7 +1,7 @@
 // PATCH (RFC 7644, part 3.5.2), also as Entra and Okta write it: operations in any letter case, values without a path
 // whose names have dots, and members to remove as values.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { nextTurn } from '../../lib/time-slices.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import { acceptValue, MOST_MEMBERS } from './accept.ts';
 import type { Attribute } from './attribute.ts';

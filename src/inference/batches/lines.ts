@@ -1,7 +1,8 @@
 // Lines of a file of rows, cut while they come, in turns of the event loop: a file may be a million lines of nothing, or one
 // line that is expensive to read.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { Pieces } from '../../lib/incoming/pieces.ts';
+import { nextTurn } from '../../lib/time-slices.ts';
 import { Turns } from '../../lib/turns.ts';
 import { isTooHeavy, LIGHT_BYTES } from '../../rest/json-weight.ts';
 

@@ -1,7 +1,7 @@
 // JSON text in one form, so that texts that say the same are the same text: members sorted, white space gone,
 // strings and numbers spelled one way. Nothing is parsed into numbers that cannot hold it: a literal that a double
 // would round stays as it was written. The text is read in steps: a megabyte of small values takes 100 ms.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../../lib/time-slices.ts';
 
 /** Nested deeper than this, a value stays as it was written. */
 const MAX_DEPTH = 200;

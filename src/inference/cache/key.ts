@@ -1,6 +1,6 @@
 // The name under which an answer is kept: a digest over everything that changes it, and over whose it is.
 import { createHash, createHmac } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../../lib/time-slices.ts';
 import type { Target } from '../../providers/dialect.ts';
 import { canonicalJsonInTurns } from './canonical-json.ts';
 

@@ -1,10 +1,10 @@
 // Long answers are read on a thread of their own, one after the other: workspaces share its time. The thread starts with the
 // first of them, and ends when none came for some time.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { FairQueue, type Line } from '../../checks/sandbox/fair-queue.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
+import { nextTurn } from '../../lib/time-slices.ts';
 import type { ReadingOrder, ReadingReply, ReadReply } from './order.ts';
 
 /** Reads long answers. */

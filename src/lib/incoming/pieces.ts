@@ -1,6 +1,6 @@
 // Pieces of a body as they come off a socket, collected without keeping an object for each of them.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../../lib/time-slices.ts';
 
 /** Bytes that a piece's object takes in addition to its content. */
 export const PIECE_OVERHEAD = 128;

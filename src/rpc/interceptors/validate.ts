@@ -1,11 +1,11 @@
 // Innermost: the rules on the fields, over every protocol.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DescField, DescMessage, DescMethod, DescOneof, Message } from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
 import { union } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { optionOf } from '../../lib/contract-options.ts';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
+import { nextTurn } from '../../lib/time-slices.ts';
 import { formOf } from '../../rest/form-shape.ts';
 import { memberName } from '../../rest/json-shape.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
