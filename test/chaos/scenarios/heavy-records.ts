@@ -207,6 +207,8 @@ function* otherCalls(ids: ReadonlyMap<string, string>, host: string): Generator<
   yield* everyWay('a list of logs', rest('GET', '/logs?page_size=100'), listLogs, () => ({ page_size: 100 }));
   const filters = { filters: {}, requested_data: ['id', 'request', 'response'] };
   yield ['ten calls of 1 MB, logged', (gateway) => logged(gateway, host, text(1e6))];
+  const numbers = many(300_000, (i) => i);
+  yield ['ten calls of 300,000 numbers', (gateway) => logged(gateway, host, numbers)];
   yield ['an export of logs of 1 MB', (gateway) => exported(gateway, filters)];
 }
 
