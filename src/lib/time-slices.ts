@@ -19,7 +19,7 @@ export function nextSlice(): Promise<void> | undefined {
 }
 
 /**
- * A later turn of the event loop, whose slice nobody has used up: what waits for the same turn of `setImmediate` runs in
+ * A later turn of the event loop whose slice has time left: what waits for the same turn of `setImmediate` runs in
  * it one after the other, however heavy each is.
  */
 export function nextTurn(): Promise<void> {
