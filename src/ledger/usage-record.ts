@@ -6,7 +6,7 @@ import type {
 } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { UsageRecord } from '../call/record.ts';
 import { isObject } from '../providers/json-object.ts';
-import { MEDIA } from '../providers/usage/media.ts';
+import { MEDIA, mediaIn } from '../providers/usage/media.ts';
 
 /** A record while it is filled: members that were not reported stay absent. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -36,9 +36,7 @@ export function usageRecord(usage: Usage): UsageRecord {
   const tools = usage.extra?.server_tool_use;
   const found = isObject(tools) ? tools.web_search_requests : undefined;
   if (isCount(found)) record.webSearches = found;
-  const media = usage.extra?.[MEDIA];
-  if (media !== undefined) Object.assign(record, media);
-  return record;
+  return usage.extra?.[MEDIA] === undefined ? record : { ...record, ...mediaIn(usage) };
 }
 
 /** Tokens of audio and images; zero is not recorded. */

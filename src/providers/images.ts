@@ -10,7 +10,7 @@ import {
 import { fail } from '../lib/errors.ts';
 import type { MessageJson, Translated, TranslationContext } from './dialect.ts';
 import { arrayOf, isObject, objectOf, textOf } from './json-object.ts';
-import { imageKind, mediaUsage } from './usage/media.ts';
+import { type EstimatedTokens, imageKind, mediaUsage } from './usage/media.ts';
 import type { UsageReport } from './usage/report.ts';
 import { readUsage } from './usage/tap.ts';
 
@@ -23,7 +23,7 @@ export interface MadeImage {
 }
 
 /** What a request says of how its images are priced. */
-type AskedImages = Partial<Pick<CreateImageRequest, 'model' | 'quality' | 'size'>>;
+type AskedImages = Partial<Pick<CreateImageRequest, 'model' | 'quality' | 'size' | 'prompt'>>;
 
 /**
  * An answer made of a provider's images.
@@ -48,7 +48,8 @@ export function madeImages(
     ...(more.size === undefined ? {} : { size: more.size }),
   });
   const kind = imageKind(request.quality, more.size ?? request.size);
-  const usage = mediaUsage({ images: made.length, imageKind: kind }, more.usage);
+  const estimated = tokensOf(made.length, request.prompt, request.quality, more.size ?? request.size);
+  const usage = mediaUsage({ images: made.length, imageKind: kind }, more.usage, estimated);
   return { answer, usage, model: undefined };
 }
 
@@ -76,7 +77,26 @@ export function imagesUsage(json: MessageJson, answer: JsonObject, request: Aske
   const tokens = counts && readUsage(json, withImageTokens(counts));
   const quality = textOf(answer.quality) ?? request.quality;
   const size = textOf(answer.size) ?? request.size;
-  return mediaUsage({ images: arrayOf(answer.data).length, imageKind: imageKind(quality, size) }, tokens);
+  const images = arrayOf(answer.data).length;
+  const estimated = tokensOf(images, request.prompt, quality, size);
+  return mediaUsage({ images, imageKind: imageKind(quality, size) }, tokens, estimated);
+}
+
+/** Tokens of one image, by its quality: square, upright, lying (OpenAI, "Image generation", cost and latency). */
+const IMAGE_TOKENS: Readonly<Record<string, readonly [number, number, number]>> = Object.freeze({
+  low: [272, 408, 400],
+  medium: [1056, 1584, 1568],
+  high: [4160, 6240, 6208],
+});
+const CHARACTERS_PER_TOKEN = 4;
+
+/** What images take where the provider's count cannot be true: of an unknown quality, the most. */
+function tokensOf(images: number, prompt = '', quality?: string, size?: string): EstimatedTokens {
+  const [square, upright, lying] =
+    IMAGE_TOKENS[Object.hasOwn(IMAGE_TOKENS, quality ?? '') ? quality! : 'high']!;
+  const [width = 0, height = 0] = (size ?? '').split('x').map(Number);
+  const each = width < height ? upright : width > height ? lying : square;
+  return { input: Math.ceil(prompt.length / CHARACTERS_PER_TOKEN), outputImages: images * each };
 }
 
 /** What is made are images: its tokens are of images, where the report does not tell them apart. */

@@ -11,6 +11,7 @@ import { GatewayError, withProvider } from '../../lib/errors.ts';
 import type { Run } from '../../lib/runs.ts';
 import type { ProviderEntry, Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
+import { hasRefusedTokens } from '../../providers/usage/media.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
 import { noteWhole } from './kept-bodies.ts';
 import { CHOICES } from './pieces/choices.ts';
@@ -163,8 +164,9 @@ export class Attempt {
     this.#ended = true;
     const { status, outcome, usageEstimated = false, responseModel = '', tier, error } = ended;
     const answeredBy = responseModel.slice(0, MOST_NAME);
-    const refused = ended.usageRefused === true || ended.usage === 'refused';
     const usage = ended.usage === 'refused' ? undefined : ended.usage;
+    const inPart = usage !== undefined && hasRefusedTokens(usage);
+    const refused = ended.usageRefused === true || ended.usage === 'refused' || inPart;
     this.#served(tier);
     const { record: callRecord } = this.#call;
     const assumed = usage === undefined ? this.#assumed(outcome) : undefined;
@@ -177,7 +179,7 @@ export class Attempt {
       this.#asked !== undefined &&
       this.#said !== undefined;
     const record = isPart ? undefined : (told ?? assumed);
-    const estimated = usageEstimated || assumed !== undefined;
+    const estimated = usageEstimated || inPart || assumed !== undefined;
     // An attempt that was given up for another one says nothing of the call.
     if (
       !this.#aside &&
@@ -216,7 +218,9 @@ export class Attempt {
     if (record) entry.usage = record;
     if (record && estimated) entry.usageEstimated = true;
     if (refused) entry.usageRefused = true;
-    if (ended.unpriced && record === undefined) entry.unpriced = true;
+    // A refused report that nothing is estimated from says that it was paid for, not that it was free.
+    const unknown = ended.unpriced || (refused && exchange === undefined);
+    if (unknown && record === undefined) entry.unpriced = true;
     if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
     if (this.pricedBy !== undefined) {
       const pricing = this.pricedBy(this.#model || answeredBy);

@@ -5,6 +5,7 @@ import type { MessageJson, ProviderEntry, UsageTap } from '../dialect.ts';
 import { isObject } from '../json-object.ts';
 import { mergeUsage } from '../merge-usage.ts';
 import { bareCounts, usageIn } from './forms.ts';
+import { MEDIA } from './media.ts';
 import { inOpenAiNames, type Reasoning } from './names.ts';
 import { canBeTrue, type UsageReport } from './report.ts';
 
@@ -14,7 +15,7 @@ export { usageIn } from './forms.ts';
 export function readUsage(json: MessageJson, counts: JsonObject, reasoning?: Reasoning): UsageReport {
   const named = inOpenAiNames(counts, reasoning);
   if (named === undefined) return undefined;
-  return canBeTrue(named) ? json.decode(UsageSchema, named) : 'refused';
+  return canBeTrue(named) && counts[MEDIA] === undefined ? json.decode(UsageSchema, named) : 'refused';
 }
 
 /** Reads usage from the answer, or all events, of one pass-through call. */

@@ -2,6 +2,7 @@
 import { create, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { UsageSchema } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { objectOf } from '../../json-object.ts';
+import { MEDIA } from '../../usage/media.ts';
 import { anthropic } from '../../usage/names.ts';
 import { canBeTrue, type UsageReport } from '../../usage/report.ts';
 
@@ -16,7 +17,7 @@ export function usageIn(json: JsonObject): JsonObject | undefined {
  */
 export function readUsage(counts: JsonObject, strict: boolean): UsageReport {
   const named = anthropic(counts);
-  if (!canBeTrue(named)) return 'refused';
+  if (!canBeTrue(named) || counts[MEDIA] !== undefined) return 'refused';
   const details = objectOf(named.prompt_tokens_details);
   const thought = tokens(objectOf(named.completion_tokens_details)?.reasoning_tokens);
   const { input_tokens: _input, output_tokens: _output, ...own } = counts;
