@@ -1,7 +1,17 @@
 // One server process on a port and in a folder of its own, with the faults that tests do to it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,7 +100,7 @@ export async function startServer(kind: ServerKind): Promise<ServerProcess> {
   await start();
   return {
     port,
-    pause: () => void child?.kill('SIGSTOP'),
+    pause: () => child && freeze(child),
     resume: () => void child?.kill('SIGCONT'),
     kill,
     restart: start,
@@ -111,3 +121,21 @@ export async function freePort(): Promise<number> {
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
 }
+
+/** Returns when all its threads stand still, where the system tells: on a busy machine one may answer until then. */
+function freeze(child: ChildProcess): void {
+  child.kill('SIGSTOP');
+  const tasks = `/proc/${child.pid}/task`;
+  const runs = (task: string): boolean => {
+    try {
+      const stat = readFileSync(`${tasks}/${task}/stat`, 'utf8');
+      return !'TZX'.includes(stat.charAt(stat.lastIndexOf(')') + 2));
+    } catch {
+      return false;
+    }
+  };
+  while (existsSync(tasks) && readdirSync(tasks).some(runs)) Atomics.wait(NEVER, 0, 0, 1);
+}
+
+/** It is never changed: a wait for it lasts as long as its bound. */
+const NEVER = new Int32Array(new SharedArrayBuffer(4));

@@ -18,10 +18,7 @@ import { errorInside, errorText, speaksOfError } from './error.ts';
 const NONE: readonly never[] = Object.freeze([]);
 
 /** What of a request decides how its images are priced. */
-export type AskedImages = Pick<
-  CreateImageRequest,
-  'model' | 'n' | 'quality' | 'size' | 'prompt'
->;
+export type AskedImages = Pick<CreateImageRequest, 'model' | 'n' | 'quality' | 'size' | 'prompt'>;
 
 /** Reads the events of one answer. */
 export class ImageStream implements StreamTranslator<ImageEvent> {
