@@ -410,7 +410,12 @@ export function parsed(bytes: Uint8Array): Parsed {
 /** The same of a body that may hold the event loop. */
 async function parseLong(bytes: Uint8Array): Promise<Parsed> {
   if (await isTooHeavy(bytes)) return { ...malformed(bytes, ''), error: tooHeavy() };
-  if (bytes.length <= LONG_BYTES) return parsed(bytes);
+  if (bytes.length <= LONG_BYTES) {
+    const body = parsed(bytes);
+    // 43,000 empty objects take 15 ms to be read, and as long to be decoded.
+    await nextTurn();
+    return body;
+  }
   if (!isUtf8(bytes)) return malformed(bytes, 'the body must be UTF-8');
   const text = (bytes as Buffer).toString('utf8');
   await nextTurn();

@@ -85,11 +85,24 @@ export const JUDGED_CHARS = 1_048_576;
 
 /** The same value, or a copy in which no text is longer than `JUDGED_CHARS`. */
 function withTextsCut(value: unknown): unknown {
+  return hasLongText(value) ? textsCut(value) : value;
+}
+
+/** It makes nothing: a message may have 43,000 parts. */
+function hasLongText(value: unknown): boolean {
+  if (typeof value === 'string') return value.length > JUDGED_CHARS;
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
+  if (Array.isArray(value)) return value.some(hasLongText);
+  for (const name in value) if (hasLongText((value as Record<string, unknown>)[name])) return true;
+  return false;
+}
+
+function textsCut(value: unknown): unknown {
   if (typeof value === 'string') return value.length > JUDGED_CHARS ? value.slice(0, JUDGED_CHARS) : value;
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   let copy: Record<string, unknown> | undefined;
   for (const [name, member] of Object.entries(value)) {
-    const cut = withTextsCut(member);
+    const cut = textsCut(member);
     if (cut === member) continue;
     copy ??= Array.isArray(value)
       ? ([...value] as unknown as Record<string, unknown>)

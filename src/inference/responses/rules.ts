@@ -36,14 +36,13 @@ export function checkResponse(request: CreateResponseRequest): void {
   }
   const kind = request.input?.kind;
   if (kind?.case === 'items') {
-    for (const [i, item] of kind.value.values.entries())
-      for (const member of NEEDED[item.type ?? 'message'] ?? [])
+    for (const [i, item] of kind.value.values.entries()) {
+      if (faults.length >= MOST_FAULTS) break;
+      const type = item.type ?? 'message';
+      for (const member of NEEDED[type] ?? [])
         if (!hasMember(item, member))
-          wrong(
-            `input[${i}].${member}`,
-            'required',
-            `is required of an item of type ${item.type ?? 'message'}`,
-          );
+          wrong(`input[${i}].${member}`, 'required', `is required of an item of type ${type}`);
+    }
   }
   if (faults.length > 0) throw validationFailed(faults);
 }
