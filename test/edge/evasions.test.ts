@@ -1,5 +1,5 @@
 // Ways round a mandatory guardrail and round a restriction of models: names in other capitals, types that say how bytes
-// are to be read, models beside the model, words in a query. Nothing of them reaches the provider.
+// are to be read, models beside the model, words in a query. All are refused, and the provider is not called.
 import test from 'ava';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';

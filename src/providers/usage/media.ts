@@ -25,9 +25,15 @@ export interface MediaCounts {
 /** The member of `Usage.extra` that holds them; a provider's report that has it is refused. */
 export const MEDIA = 'gateway_media';
 
-const COUNTS: readonly (keyof MediaCounts)[] = [
-  ...(['images', 'imageKind', 'audioMs', 'characters', 'pages', 'videoMs', 'trainedTokens'] as const),
-];
+const COUNTS = [
+  'images',
+  'imageKind',
+  'audioMs',
+  'characters',
+  'pages',
+  'videoMs',
+  'trainedTokens',
+] as const satisfies readonly (keyof MediaCounts)[];
 
 /** Tokens that are estimated where the provider's report of them was refused, by OpenAI's names. */
 export interface EstimatedTokens {
