@@ -194,6 +194,11 @@ export function withProvider(thrown: unknown, provider: string): GatewayError {
   return new GatewayError(error.reason, error.message, { ...error.details, provider, cause: error.cause });
 }
 
+/** The same error of a stream that has ended with an event of its own that tells it. */
+export function toldAlready({ reason, message, details, cause }: GatewayError): GatewayError {
+  return new GatewayError(reason, message, { ...details, told: true, cause });
+}
+
 /** Whatever was thrown, as an error that a caller may see: what is not ours becomes `internal`, its text withheld. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

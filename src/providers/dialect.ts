@@ -1,6 +1,7 @@
 // What a dialect is: how messages of this gateway become HTTP requests of a
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
+import type { GatewayError } from '../lib/errors.ts';
 import type { SseEvent } from '../lib/sse.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
@@ -242,6 +243,8 @@ export interface StreamTranslator<Chunk> {
   tier?(): string | undefined;
   /** Whether the answer has come to its end (its terminal event was seen). */
   readonly done: boolean;
+  /** Why the answer failed, where its own last event says so: that was passed on, and nothing follows it. */
+  failure?(): GatewayError | undefined;
 }
 
 /** What a provider's error body says. */

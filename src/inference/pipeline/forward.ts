@@ -13,7 +13,7 @@ import type { Call } from '../../call/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
-import { fail, GatewayError, invalidField } from '../../lib/errors.ts';
+import { fail, GatewayError, invalidField, toldAlready } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { Turns } from '../../lib/turns.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
@@ -453,6 +453,8 @@ async function* answerMessages(
     const read = tap.ended();
     if (read !== undefined) await read;
     const { model, ...heard } = tap.end();
+    if (tap.failure !== undefined && answer.status < 400)
+      throw attempt.fail(toldAlready(tap.failure), heard, model);
     const isAnswered = answer.status >= 200 && answer.status < 300;
     attempt.end({
       status: answer.status,

@@ -2,7 +2,7 @@
 
 import type { Call } from '../../call/call.ts';
 import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
-import { fail, type GatewayError } from '../../lib/errors.ts';
+import { fail, type GatewayError, toldAlready } from '../../lib/errors.ts';
 import { BatchedIterator, Run } from '../../lib/runs.ts';
 import { Turns } from '../../lib/turns.ts';
 import { type AnswerReader, answerReader } from '../../providers/answer-reader.ts';
@@ -203,13 +203,16 @@ class Pieces<Chunk> extends BatchedIterator<Chunk> {
     } else this.#reader.push(value);
     if (!done && !this.#translator.done) return;
     this.#over = true;
-    this.#attempt.end({
-      status: this.#status,
-      outcome: 'success',
-      ...this.#heard(),
-      responseModel: this.#translator.model(),
-    });
+    this.#end(this.#translator.failure?.());
     if (!done) drain(this.#body);
+  }
+
+  /** @param failure which the answer's last event told */
+  #end(failure: GatewayError | undefined): void {
+    const responseModel = this.#translator.model();
+    if (failure === undefined)
+      this.#attempt.end({ status: this.#status, outcome: 'success', ...this.#heard(), responseModel });
+    else this.#error = this.#attempt.fail(toldAlready(failure), this.#heard(), responseModel);
   }
 
   /** What the provider said of the answer so far. */

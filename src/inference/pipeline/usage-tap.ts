@@ -3,10 +3,13 @@
 import { create } from '@bufbuild/protobuf';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { InboundHead } from '../../lib/egress/outbound.ts';
+import type { GatewayError } from '../../lib/errors.ts';
 import { AsideDecoder } from '../../lib/incoming/decode-aside.ts';
 import { codingsOf } from '../../lib/incoming/decoded-length.ts';
+import type { SseEvent } from '../../lib/sse.ts';
 import { TopMembers } from '../../lib/top-members.ts';
 import type { Dialect, ProviderEntry } from '../../providers/dialect.ts';
+import { failureIn, mayFail } from '../../providers/event-failure.ts';
 import { type FrameParser, frameParser, framingOf } from '../../providers/framing.ts';
 import { parsedObject } from '../../providers/json-object.ts';
 import { mayReport, USAGE_MEMBERS } from '../../providers/usage/forms.ts';
@@ -49,19 +52,22 @@ export class UsageTap {
   #wholeBytes = 0;
   #pieces = 0;
   readonly #asked: () => number;
+  readonly #provider: string;
   #model: string | undefined;
   #tier: string | undefined;
+  #failure: GatewayError | undefined;
 
   /** @param asked bytes of the request's body, as far as they are known */
   constructor(dialect: Dialect, provider: ProviderEntry, answer: InboundHead, asked: () => number) {
     this.#asked = asked;
+    this.#provider = provider.id;
     const type = answer.header('content-type') ?? '';
     this.#tap = dialect.tapUsage(provider);
     const framing = framingOf(type);
     this.streams = framing !== undefined;
     this.#parser = frameParser(framing ?? 'sse');
     this.#members = new TopMembers(
-      (name) => USAGE_MEMBERS.has(name),
+      (name) => USAGE_MEMBERS.has(name) || name === 'error',
       MAX_MEMBER_BYTES,
       ({ name, bytes, item }) => {
         if (item !== this.#item) this.#object();
@@ -75,6 +81,11 @@ export class UsageTap {
     const isMedia = /^(?:image|audio|video|font)\/|^multipart\//i.test(type);
     if (isMedia || (codings.length > 0 && this.#decoder === undefined)) this.#mode = 'deaf';
     else this.#mode = this.streams ? 'events' : 'unknown';
+  }
+
+  /** Why a stream failed, where one of its events says so. */
+  get failure(): GatewayError | undefined {
+    return this.#failure;
   }
 
   /** Takes a piece as it passes. A promise: the next one should wait for it. */
@@ -133,19 +144,22 @@ export class UsageTap {
     }
   }
 
-  #events(read: () => readonly { readonly data: string }[]): void {
+  #events(read: () => readonly SseEvent[]): void {
     try {
-      for (const { data } of read()) this.#hear(data);
+      for (const event of read()) this.#hear(event);
     } catch {
       // An event over the parser's bound: nothing more is read.
       this.#mode = 'deaf';
     }
   }
 
-  #hear(text: string): void {
+  #hear(event: SseEvent): void {
+    const { data: text } = event;
     if (text !== '[DONE]') this.#pieces++;
-    if (this.#model !== undefined && !mayReport(text)) return;
+    const tells = mayFail(event);
+    if (this.#model !== undefined && !tells && !mayReport(text)) return;
     const json = parsed(text);
+    if (tells) this.#failure = failureIn(event, json, this.#provider) ?? this.#failure;
     // Gemini streams a list of answers where no events are asked for.
     for (const one of Array.isArray(json) ? (json as unknown[]) : [json]) this.#note(one, true);
   }
@@ -154,6 +168,9 @@ export class UsageTap {
   #object(): void {
     const json = this.#json;
     this.#json = {};
+    // Gemini's stream is a list of answers where no events are asked for.
+    if (this.#item > 0 && json.error !== undefined)
+      this.#failure = failureIn({ event: '', data: '' }, json, this.#provider);
     this.#note(json, false);
   }
 

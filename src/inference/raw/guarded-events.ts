@@ -2,7 +2,7 @@
 // checked, as far as a part can be (checks/stream). The bytes of events are held and never changed.
 import type { Message } from '@bufbuild/protobuf';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
-import { GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { type GatewayError, toGatewayError, toldAlready } from '../../lib/errors.ts';
 import type { Framing } from '../../providers/framing.ts';
 import type { GuardedStream } from '../pipeline/guarded-stream.ts';
 import type { PieceForm } from '../pipeline/pieces/piece-form.ts';
@@ -131,11 +131,7 @@ class GuardedBytes implements AsyncIterableIterator<Uint8Array> {
       if (!REFUSALS.has(error.reason)) throw error;
       const { form, framing, requestId } = this.#deps;
       const { first, last } = this.#noted;
-      this.#error = new GatewayError(error.reason, error.message, {
-        ...error.details,
-        told: true,
-        cause: error.cause,
-      });
+      this.#error = toldAlready(error);
       return { done: false, value: writtenError(form, framing, error, requestId, first, last) };
     }
   }

@@ -2,7 +2,7 @@
 // ends with an event of its own.
 import type { JsonObject } from '@bufbuild/protobuf';
 import { type ResponseEvent, ResponseEventSchema } from '../../../gen/gateway/inference/v2/responses_pb.ts';
-import { GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { type GatewayError, toGatewayError, toldAlready } from '../../lib/errors.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import { type Batched, BatchedIterator, batched, Run } from '../../lib/runs.ts';
 import { jsonOf } from '../../providers/forms/json-of.ts';
@@ -26,6 +26,10 @@ function typeOf(event: ResponseEvent): string {
 
 function isLife(event: ResponseEvent | Run<ResponseEvent>): event is ResponseEvent {
   return !(event instanceof Run) && LIFE.test(typeOf(event));
+}
+
+function isEnd(event: ResponseEvent | Run<ResponseEvent>): boolean {
+  return !(event instanceof Run) && END.test(typeOf(event));
 }
 
 /** @param previous the response that this one follows, where the gateway put that in its place */
@@ -129,8 +133,8 @@ class ToldEvents extends BatchedIterator<ResponseEvent> {
   #failed(error: GatewayError): ResponseEvent {
     const [first, last] = [this.#first, this.#last];
     if (first === undefined || error.reason === 'client_closed') throw error;
-    const { reason, message, details, cause } = error;
-    this.#failure = new GatewayError(reason, message, { ...details, told: true, cause });
+    if (error.details.told && last !== undefined && isEnd(last)) throw error;
+    this.#failure = toldAlready(error);
     return failedEvent(first, last instanceof Run ? last.at(last.count - 1) : (last ?? first), error);
   }
 }

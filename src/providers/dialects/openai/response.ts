@@ -16,14 +16,20 @@ import { errorInside, faultOf, isBareError, speaksOfError } from './error.ts';
 import { mendAnswer } from './oddities.ts';
 
 /** The answer's object. @throws GatewayError `upstream_garbage`, or the error inside a good status. */
-export function readObject(body: Uint8Array, { target }: TranslationContext): JsonObject {
+export function readObject(body: Uint8Array, context: TranslationContext): JsonObject {
+  const json = readAnyObject(body, context);
+  if (speaksOfError(json)) throw errorInside(json, context.target.provider.id);
+  return json;
+}
+
+/** The same, an error or not. @throws GatewayError upstream_garbage */
+export function readAnyObject(body: Uint8Array, { target }: TranslationContext): JsonObject {
   const json = parseAnswer(body, target.provider.id);
   if (!isObject(json)) {
     throw fail('upstream_garbage', 'the provider answered with JSON that is not an object', {
       provider: target.provider.id,
     });
   }
-  if (speaksOfError(json)) throw errorInside(json, target.provider.id);
   return json;
 }
 

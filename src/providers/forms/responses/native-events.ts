@@ -4,7 +4,7 @@ import {
   type ResponseEvent,
   ResponseEventSchema,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
-import { fail } from '../../../lib/errors.ts';
+import { fail, type GatewayError } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
@@ -13,6 +13,7 @@ import { errorInside, errorText, speaksOfError } from '../../dialects/openai/err
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
+import { failureOf } from './failure.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 /** Tells of the response itself, and nothing of what it says. */
@@ -29,13 +30,16 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
   #begun = false;
   /** Whether it has begun to say something. */
   #said = false;
+  /** Whether it is told again: then a failure is what was asked for. */
+  readonly #isKept: boolean;
   #done = false;
+  #failure: GatewayError | undefined;
 
   /** @param isKept whether they are told again: then a failure is what was asked for */
   constructor(json: MessageJson, provider: ProviderEntry, isKept = false) {
     this.#json = json;
     this.#provider = provider;
-    this.#said = isKept;
+    this.#isKept = isKept;
   }
 
   get done(): boolean {
@@ -51,8 +55,9 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
     if (typeof type !== 'string' || !type.endsWith('.delta')) {
       if (type === 'error' || event === 'error' || speaksOfError(json)) throw this.#error(json);
       if (!this.#note(json, typeof type === 'string' ? type : '')) return NONE;
+      if (this.#done && !this.#isKept) this.#failure = failureOf(objectOf(json.response), this.#provider.id);
       // Nothing has gone out: another target may answer.
-      if (type === 'response.failed' && !this.#said) throw this.#failed(json);
+      if (this.#failure !== undefined && !this.#said) throw this.#failure;
     }
     if (!this.#said && !(typeof type === 'string' && HEAD.test(type))) this.#said = true;
     const text = data.includes('\n') ? JSON.stringify(json) : data;
@@ -74,13 +79,6 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
     return first;
   }
 
-  /** A response that failed before it said anything. */
-  #failed(json: JsonObject) {
-    const error = objectOf(objectOf(json.response)?.error) ?? {};
-    const own = error.code === 'rate_limit_exceeded' ? { ...error, status: 429 } : error;
-    return errorInside({ error: own }, this.#provider.id);
-  }
-
   /** An `error` event has its words at its top, others in an object. */
   #error(json: JsonObject) {
     const { type: _, sequence_number: __, ...error } = json;
@@ -92,6 +90,10 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
     throw fail('upstream_interrupted', "the provider's stream ended before the answer did", {
       provider: this.#provider.id,
     });
+  }
+
+  failure(): GatewayError | undefined {
+    return this.#failure;
   }
 
   usage(): UsageReport {

@@ -23,11 +23,14 @@ import type {
   Translated,
   TranslationContext,
 } from '../../dialect.ts';
-import { readObject } from '../../dialects/openai/response.ts';
+import { errorInside, speaksOfError } from '../../dialects/openai/error.ts';
+import { readAnyObject, readObject } from '../../dialects/openai/response.ts';
+import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject, textOf } from '../../json-object.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { jsonOf } from '../json-of.ts';
 import { eventsOf } from './events-of.ts';
+import { failureOf } from './failure.ts';
 import { NativeEvents } from './native-events.ts';
 import { unpack } from './packed.ts';
 
@@ -42,7 +45,7 @@ export function nativeResponses(
   return {
     request: (request, context) => createCall(json, kept(request, context), false),
     streamRequest: (request, context) => createCall(json, kept(request, context), true),
-    response: (body, _request, context) => readResponse(json, body, context),
+    response: (body, _request, context) => made(readResponse(json, body, context), context),
     stream: (_request, { target: { provider } }) => new NativeEvents(json, provider),
     wholeAsChunks: (answer) => eventsOf(json, answer),
   };
@@ -108,23 +111,33 @@ function isForeign({ type, encrypted_content: content }: JsonObject): boolean {
   return type === 'reasoning' && unpack(content) !== undefined;
 }
 
-/** A whole response with the provider's own bytes. */
-export function readResponse(
-  json: MessageJson,
-  body: Uint8Array,
-  context: TranslationContext,
-): Translated<ModelResponse> {
-  const object = readObject(body, context);
-  if (!Array.isArray(object.output))
-    throw fail('upstream_garbage', 'the provider answered without output', {
-      provider: context.target.provider.id,
-    });
+/** A whole response, and its JSON. */
+interface ReadResponse extends Translated<ModelResponse> {
+  readonly object: JsonObject;
+}
+
+/** A whole response with the provider's own bytes, one that failed too. */
+export function readResponse(json: MessageJson, body: Uint8Array, context: TranslationContext): ReadResponse {
+  const provider = context.target.provider.id;
+  const object = readAnyObject(body, context);
+  if (!Array.isArray(object.output)) {
+    if (speaksOfError(object)) throw errorInside(object, provider);
+    throw fail('upstream_garbage', 'the provider answered without output', { provider });
+  }
   const answer = attachRawJson(
     lazyMessage(ModelResponseSchema, () => json.decode(ModelResponseSchema, object)),
     body,
   );
   const { model, service_tier: tier } = object;
-  return { answer, usage: usageOf(json, object, context), model: textOf(model), tier: textOf(tier) };
+  const usage = usageOf(json, object, context);
+  return { object, answer, usage, model: textOf(model), tier: textOf(tier) };
+}
+
+/** A response that was asked for now. @throws FailedAnswer for one that failed */
+function made({ object, ...read }: ReadResponse, { target }: TranslationContext): Translated<ModelResponse> {
+  const failure = failureOf(object, target.provider.id);
+  if (failure !== undefined) throw new FailedAnswer(failure.message, failure.details, read.usage, read.model);
+  return read;
 }
 
 function usageOf(json: MessageJson, object: JsonObject, { target: { provider } }: TranslationContext) {
