@@ -11,7 +11,7 @@ import { invalidField } from '../../lib/errors.ts';
 import { isIssuerUrl } from '../../lib/issuer-url.ts';
 import { isAllowedHost } from '../../secrets/references.ts';
 import { authorOf } from '../kit/caller.ts';
-import { maskOf } from '../kit/masked-secrets.ts';
+import { maskOf } from '../kit/credential-reach.ts';
 import { defined, patch } from '../kit/patch.ts';
 import { checkUse } from '../secret-references/mapping-rights.ts';
 import { type MappingDeps, mappingsOf } from '../secret-references/mappings.ts';

@@ -1,6 +1,7 @@
 // Credentials within JSON that callers wrote: never shown again as a whole. The masked form may be sent back
 // and stands for the credential, so that a caller who reads, changes a little and writes needs to know none.
 import type { Json, JsonObject } from '../../store/collection.ts';
+import { addressesIn, CredentialReach, maskOf, type Place, snakeOf } from './credential-reach.ts';
 
 /** Names, in snake case, of members whose texts are credentials. */
 const SECRET =
@@ -16,8 +17,6 @@ export const OPEN_MEMBERS: ReadonlySet<string> = new Set([
 /** Headers that say nothing secret. */
 const OPEN_HEADERS = new Set(['content-type', 'accept', 'user-agent', 'accept-encoding', 'accept-language']);
 const MASK = '******';
-/** Names, in snake case, that say where calls go. */
-const ADDRESS = /(?:host|url|uri|endpoint|resource_name)$/;
 
 /** The fault of a masked credential that was sent back. */
 export interface MaskFault {
@@ -39,42 +38,27 @@ export function masked(json: JsonObject): JsonObject {
 export function unmasked(json: JsonObject, before: JsonObject | undefined, faults: MaskFault[]): JsonObject {
   const byPath = new Map<string, string>();
   const byMask = new Map<string, Set<string>>();
+  const reach = new CredentialReach();
   if (before !== undefined)
-    walk(before, (text, path) => {
+    walk(before, (text, path, place) => {
       byPath.set(path, text);
       byMask.set(maskOf(text), (byMask.get(maskOf(text)) ?? new Set()).add(text));
+      reach.known(text, place);
       return text;
     });
   const known = addressesIn(before ?? {});
+  for (const address of [...known]) known.add(maskOf(address));
   const isElsewhere = [...addressesIn(json)].some((address) => !known.has(address));
-  return walk(json, (text, path) => {
+  return walk(json, (text, path, place) => {
     if (!text.includes(MASK)) return text;
-    if (isElsewhere) {
-      faults.push({ path, message: 'is masked: give the whole credential, for there is a new address' });
-      return text;
-    }
     const here = byPath.get(path);
-    if (here !== undefined && maskOf(here) === text) return here;
-    const meant = [...(byMask.get(text) ?? [])];
-    if (meant.length === 1) return meant[0]!;
-    faults.push({ path, message: 'is masked: give the whole credential' });
+    const isHere = here !== undefined && maskOf(here) === text;
+    const meant = isHere ? [here] : [...(byMask.get(text) ?? [])];
+    if (meant.length === 1 && !isElsewhere && reach.isSame(meant[0]!, place)) return meant[0]!;
+    const why = isElsewhere || meant.length === 1 ? ', for there is a new address' : '';
+    faults.push({ path, message: `is masked: give the whole credential${why}` });
     return text;
   }) as JsonObject;
-}
-
-/** The first and last characters of a text that is long enough. */
-export function maskOf(text: string): string {
-  return text.length < 16 ? MASK : `${text.slice(0, 3)}${MASK}${text.slice(-4)}`;
-}
-
-/** All members that decide where calls go. */
-function addressesIn(json: Json, name = '', found = new Set<string>()): Set<string> {
-  if (typeof json === 'string') {
-    if (/^https?:/i.test(json) || ADDRESS.test(snakeOf(name))) found.add(json);
-  } else if (Array.isArray(json)) for (const item of json as Json[]) addressesIn(item, name, found);
-  else if (typeof json === 'object' && json !== null)
-    for (const [key, item] of Object.entries(json as JsonObject)) addressesIn(item, key, found);
-  return found;
 }
 
 /** Whether a member of this name, in any spelling, holds a credential. */
@@ -82,30 +66,25 @@ export function isSecretMember(name: string): boolean {
   return SECRET.test(snakeOf(name));
 }
 
-function snakeOf(name: string): string {
-  return name
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replaceAll('-', '_')
-    .toLowerCase();
-}
-
-type Change = (text: string, path: string) => string;
+type Change = (text: string, path: string, place: Place) => string;
 
 function walk(json: JsonObject, change: Change): Json {
-  const visit = (value: Json, path: string, name: string, secret: boolean, headers: boolean): Json => {
-    if (typeof value === 'string') return secret && value !== '' ? change(value, path) : value;
+  const visit = (value: Json, path: string, secret: boolean, headers: boolean, above: Place): Json => {
+    if (typeof value === 'string') return secret && value !== '' ? change(value, path, above) : value;
     if (typeof value !== 'object' || value === null) return value;
     if (Array.isArray(value))
-      return value.map((item: Json, i) => visit(item, `${path}[${i}]`, name, secret, false));
+      return value.map((item: Json, i) => visit(item, `${path}[${i}]`, secret, false, above));
+    const object = value as JsonObject;
+    const place = secret || headers || object === json ? above : { json: object, above };
     return Object.fromEntries(
-      Object.entries(value as JsonObject).map(([key, item]) => {
+      Object.entries(object).map(([key, item]) => {
         const at = path === '' ? key : `${path}.${key}`;
         const snake = snakeOf(key);
         if (OPEN_MEMBERS.has(snake)) return [key, item];
         const inside = secret || SECRET.test(snake) || (headers && !OPEN_HEADERS.has(key.toLowerCase()));
-        return [key, visit(item, at, key, inside, snake === 'headers')];
+        return [key, visit(item, at, inside, snake === 'headers', place)];
       }),
     );
   };
-  return visit(json, '', '', false, false);
+  return visit(json, '', false, false, { json });
 }

@@ -47,10 +47,31 @@ export function authOf(
   if ('fault' in checked) throw invalidField(field(checked.fault.field), checked.fault.message);
   const { auth } = checked;
   for (const name of ADDRESS_FIELDS) checkAddress(checkHost, name, auth[name]);
+  checkGivenAgain(auth, before, written);
   const closed = secrets.closedFault(manager, auth, path);
   if (closed !== undefined) throw invalidField(closed.field, closed.message, 'closed');
   return auth;
 }
+
+/** A credential was given for an address: who changes the one and never saw the other must not get it sent there. */
+function checkGivenAgain(auth: AuthConfig, before: AuthConfig, written: ReadonlySet<string>): void {
+  const moved = ADDRESS_FIELDS.some(
+    (name) =>
+      before[name] !== undefined &&
+      auth[name] !== undefined &&
+      originOf(auth[name]) !== originOf(before[name]),
+  );
+  if (!moved) return;
+  const kept = Object.keys(auth).find((name) => MASKED_FIELDS.has(name) && !written.has(name));
+  if (kept !== undefined)
+    throw invalidField(
+      field(kept),
+      'must be given again: the address that it is sent to is another',
+      'required',
+    );
+}
+
+const originOf = (text: string): string => URL.parse(text)?.origin ?? text;
 
 /** The login without its credentials. */
 export function shownAuth(auth: AuthConfig): JsonObject {

@@ -9,9 +9,10 @@ const SECRET = 'sk-of-the-organisation-0123456789';
 const scenario: Scenario = {
   name: 're-hosting',
   attack:
-    'a key of the workspace changes the address of the admin’s virtual key by PUT with only custom_host, and in other ways',
-  bound: 'each is a 4xx that names the field; the mapped secret goes to no host but the admin’s',
-  test: 'test/access/mapping-rights.test.ts',
+    'a key of the workspace changes the address of the admin’s virtual key by PUT with only custom_host, and in other ways; beside masked credentials of a config and a guardrail it puts another provider, account or host',
+  bound:
+    'each is a 4xx that names the field; the mapped secret goes to no host but the admin’s, and kept credentials are to be given again',
+  test: 'test/access/kept-credentials.test.ts',
   async run(lab) {
     const own = await listener(lab);
     const thief = await listener(lab);
@@ -62,6 +63,7 @@ const scenario: Scenario = {
         { custom_host: host, key: 'sk-mine-0123456789' },
       ])
         statuses.push((await send('PUT', '/virtual-keys/v', body, key)).status);
+    statuses.push(...(await moved(send, made)));
     // Nor does the admin move it by a slip.
     statuses.push((await send('PUT', '/virtual-keys/v', { custom_host: host }, ADMIN_KEY)).status);
     const created = await send(
@@ -116,6 +118,33 @@ const scenario: Scenario = {
   },
 };
 export default scenario;
+
+type Send = (method: string, path: string, body: object, key: string) => Promise<{ readonly status: number }>;
+type Made = (path: string, body: object) => Promise<Record<string, unknown>>;
+
+/** The statuses of masks that are sent back beside another provider, account or host. */
+async function moved(send: Send, made: Made): Promise<readonly number[]> {
+  const [key, mask] = ['sk-of-the-admin-0123456789abcdef', 'sk-******cdef'];
+  const place = { name: 'c', workspace_id: 'default' };
+  const config = { provider: 'databricks', databricks_workspace: 'ours', api_key: key };
+  const kept = await made('/configs', { ...place, config });
+  const check = (credentials: object) => ({ id: 'pangea.pii', parameters: { credentials } });
+  const guardrail = await made('/guardrails', { ...place, checks: [check({ apiKey: key })], actions: {} });
+  const service = await made('/api-keys/workspace/service', {
+    name: 'writer',
+    workspace_id: 'default',
+    scopes: ['configs.update', 'guardrails.update'],
+  });
+  const writer = String(service.key);
+  const statuses: number[] = [];
+  for (const change of [{ databricks_workspace: 'theirs' }, { targets: [{ provider: 'groq' }] }]) {
+    const body = { config: { ...config, api_key: mask, ...change } };
+    statuses.push((await send('PUT', `/configs/${String(kept.id)}`, body, writer)).status);
+  }
+  const checks = [check({ apiKey: mask, domain: 'theirs.example' })];
+  statuses.push((await send('PUT', `/guardrails/${String(guardrail.id)}`, { checks }, writer)).status);
+  return statuses;
+}
 
 /** A provider that keeps the heads of all requests. */
 async function listener(
