@@ -1,7 +1,9 @@
 // Parts of stored records as files have them: no secrets, nothing that the gateway works out, nothing that is the default.
 import type { Directory } from '../../access/directory.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
+import type { Document } from '../../store/documents.ts';
 import { isSecretMember, OPEN_MEMBERS } from '../kit/masked-secrets.ts';
+import type { Kind } from './kind.ts';
 
 /** The object without members that say nothing. */
 export function saying(members: { readonly [name: string]: Json | undefined }): JsonObject {
@@ -12,6 +14,21 @@ export function saying(members: { readonly [name: string]: Json | undefined }): 
 
 function isEmpty(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+/** Texts that the create call takes and the body keeps openly under the same name: new fields of that kind need no line. */
+export function textsOf(
+  { create, collection }: Pick<Kind, 'create' | 'collection'>,
+  { body }: Document<object>,
+): JsonObject {
+  const kept = body as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    create.input.fields.flatMap(({ name, localName }): [string, string][] => {
+      const value = kept[localName];
+      const isOpen = collection.secret.every(({ path }) => path !== localName);
+      return typeof value === 'string' && isOpen ? [[name, value]] : [];
+    }),
+  );
 }
 
 const WORKED_OUT = new Set(['counted_since', 'next_usage_reset_at']);

@@ -10,7 +10,7 @@ import {
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { timeText } from '../kit/time.ts';
-import { limitsOf, saying, slugOfWorkspace } from './exported.ts';
+import { limitsOf, saying, slugOfWorkspace, textsOf } from './exported.ts';
 import type { Kind } from './kind.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -35,9 +35,7 @@ export const workspaceKind: Kind = {
     const body = bodyOf<WorkspaceBody>(document);
     return saying({
       slug: document.slug,
-      name: body.name,
-      description: body.description,
-      icon: body.icon,
+      ...textsOf(this, document),
       usage_limits: limitsOf(body.usageLimits as never),
       rate_limits: body.rateLimits as never,
       security_settings: body.securitySettings as JsonObject | undefined,
@@ -74,10 +72,9 @@ export const keyKind: Kind = {
       return undefined;
     const { rotation } = body;
     return saying({
-      name: body.name,
+      ...textsOf(this, document),
       type: body.kind === 'organisation-service' ? 'organisation' : undefined,
       workspace: slugOfWorkspace(directory, organisationId, document.workspaceId),
-      description: body.description,
       scopes: body.scopes as never,
       rate_limits: body.rateLimits as never,
       usage_limits: limitsOf(body.usageLimits),

@@ -14,7 +14,7 @@ import { secretReferences } from '../../secrets/secret-collections.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { timeText } from '../kit/time.ts';
-import { limitsOf, saying, slugOfWorkspace } from './exported.ts';
+import { limitsOf, saying, slugOfWorkspace, textsOf } from './exported.ts';
 import type { DeclaredRecord, Kind, KindDeps } from './kind.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -123,9 +123,7 @@ export const integrationKind: Kind = {
     });
     return saying({
       slug: document.slug,
-      name: body.name,
-      ai_provider_id: body.aiProviderId,
-      description: body.description,
+      ...textsOf(this, document),
       workspace: slugOfWorkspace(directory, organisationId, document.workspaceId),
       key: references.key,
       configurations: { ...body.configurations, ...Object.fromEntries(options) } as JsonObject,
@@ -183,10 +181,10 @@ export const providerKind: Kind = {
     const integration = await documents.get(scope, integrations, body.integrationId);
     return saying({
       slug: document.slug,
-      name: body.name,
+      ...textsOf(this, document),
+      integration_id: undefined,
       integration: integration?.slug,
       workspace: slugOfWorkspace(directory, organisationId, document.workspaceId),
-      note: body.note,
       usage_limits: limitsOf(body.usageLimits),
       rate_limits: body.rateLimits as never,
       expires_at: body.expiresAt === undefined ? undefined : timeText(body.expiresAt),

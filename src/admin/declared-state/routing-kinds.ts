@@ -22,7 +22,7 @@ import {
   versionSlug,
 } from '../../prompts/prompt-collections.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import { saying, slugOfWorkspace, withoutSecrets } from './exported.ts';
+import { saying, slugOfWorkspace, textsOf, withoutSecrets } from './exported.ts';
 import type { Kind } from './kind.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -153,10 +153,9 @@ export const aliasKind: Kind = {
   async exported(document, { directory, organisationId }): Promise<JsonObject> {
     const body = document.body as ModelAliasBody;
     return saying({
-      name: body.name,
+      ...textsOf(this, document),
       config: body.configSlug,
       workspace: slugOfWorkspace(directory, organisationId, document.workspaceId),
-      description: body.description,
     });
   },
 };

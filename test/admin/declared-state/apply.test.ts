@@ -289,3 +289,35 @@ test.serial('an empty file archives all that it declared', async (t) => {
   const state = (await ok(gateway, 'GET', '/declared-state')).document as Record<string, unknown[]>;
   t.deepEqual(Object.keys(state), ['version', 'workspaces']);
 });
+
+test.serial('the texts of what was made by hand are exported, and no secret', async (t) => {
+  const named = { name: 'By hand', description: 'made by hand' };
+  await ok(gateway, 'POST', '/integrations', {
+    body: {
+      ...named,
+      slug: 'hand',
+      ai_provider_id: 'openai',
+      key: SECRET,
+    },
+  });
+  await ok(gateway, 'PUT', '/integrations/hand/workspaces', {
+    body: { workspaces: [{ id: 'default', enabled: true }], create_default_provider: false },
+  });
+  await ok(gateway, 'POST', '/providers', {
+    body: {
+      name: 'By hand',
+      slug: 'hand-oai',
+      integration_id: 'hand',
+      workspace_id: 'default',
+      note: 'n',
+      raw_paths: 'deny',
+    },
+  });
+  const { document } = await ok(gateway, 'GET', '/declared-state');
+  const { integrations, providers } = document as Record<string, object[]>;
+  t.like(integrations, [{ ...named, slug: 'hand', ai_provider_id: 'openai', key: undefined }]);
+  t.like(providers, [
+    { name: 'By hand', slug: 'hand-oai', integration: 'hand', note: 'n', raw_paths: 'deny' },
+  ]);
+  t.false(JSON.stringify(document).includes(SECRET));
+});
