@@ -39,6 +39,9 @@ function depthOf({ template }: Route): number {
 const byUse = (use: WorkspaceUse): readonly Route[] =>
   routes.filter(({ method }) => workspaceUseOf(method) === use);
 
+/** Operations on resources of workspaces, and those that make them. */
+const inWorkspaces = [...byUse('resource'), ...byUse('field')];
+
 /** Status, field and text of a refusal, ids taken out; only the status of an answer. */
 interface Told {
   readonly status: number;
@@ -112,7 +115,7 @@ for (const protocol of PROTOCOLS) {
     const home = (await ok(bench.gateway, 'POST', '/admin/workspaces', {
       body: { name: `Home ${protocol}` },
     })) as typeof other;
-    const made = await madeIn(bench.gateway, home.id);
+    const made = await madeIn(bench.gateway, home.id, inWorkspaces);
     const found = byUse('resource').filter(({ method }) => method.name !== 'AcceptUserInvite');
     t.true(found.length > 60);
     const faults: string[] = [];
@@ -206,7 +209,7 @@ async function resource(
 
 test('over REST the workspace is in the query or the body, and once', async (t) => {
   const { gateway } = bench;
-  const made = await madeIn(gateway, other.id);
+  const made = await madeIn(gateway, other.id, inWorkspaces);
   const path = `/guardrails/${made.guardrail_id}`;
   const status = async (verb: string, target: string, body?: JsonObject): Promise<unknown[]> => {
     const answer = await send(gateway, verb, target, body === undefined ? {} : { body });
@@ -249,7 +252,7 @@ test('what is the organisation’s own is reached with any workspace that exists
 
 test('the log and analytics of a workspace are its own', async (t) => {
   const { gateway } = bench;
-  const made = await madeIn(gateway, other.id);
+  const made = await madeIn(gateway, other.id, inWorkspaces);
   const ids = async (workspace: string): Promise<unknown[]> =>
     ((await ok(gateway, 'GET', `/logs?workspace_id=${workspace}`)).data as { id: string }[]).map(
       ({ id }) => id,

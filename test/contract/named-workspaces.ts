@@ -1,6 +1,7 @@
 // One resource of each kind in a workspace, and what operations of the control plane need beside its id.
 import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
+import type { Route } from '../../src/rest/routes.ts';
 import { type Json, ok } from '../support/front-door.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { bookEntry } from './logs-books.ts';
@@ -9,8 +10,12 @@ import type { JsonObject } from './runner.ts';
 /** Ids by the name of the operation's path field and, where several resources share one, its service. */
 export type Made = Readonly<Record<string, string>>;
 
-/** Makes the resources. @param workspace its id */
-export async function madeIn(gateway: TestGateway, workspace: string): Promise<Made> {
+/** Makes the resources. @param workspace its id @param routes of operations on resources, and of those that make them */
+export async function madeIn(
+  gateway: TestGateway,
+  workspace: string,
+  routes: readonly Route[],
+): Promise<Made> {
   const one = (path: string, body: Json): Promise<Json> =>
     ok(gateway, 'POST', path, { body: { workspace_id: workspace, ...body } });
   const id = async (path: string, body: Json): Promise<string> => String((await one(path, body)).id);
@@ -43,9 +48,8 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
   // A config that an alias uses cannot be deleted.
   const aliased = await id('/configs', { name: 'd', config: { cache: { mode: 'simple' } } });
   const key = { name: 'k', scopes: ['completions.write'] };
-  return {
+  const made = {
     'ApiKeysService.id': await id('/api-keys/workspace/service', key),
-    collection_id: await id('/collections', { name: `c-${tag}` }),
     'ConfigsService.slug': config,
     alias_id: await id('/model-aliases', { name: `a-${tag}`, config: aliased }),
     guardrail_id: await id('/guardrails', {
@@ -56,7 +60,6 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
     'IntegrationsService.slug': `i-${tag}`,
     'McpIntegrationsService.id': await id('/mcp-integrations', unused),
     'McpServersService.id': await id('/mcp-servers', { name: 'S', mcp_integration_id: mcp }),
-    label_id: await id('/labels', { name: `l-${tag}` }),
     export_id: await id('/logs/exports', { filters: {}, requested_data: ['id'] }),
     log_id: entry.id,
     trace_id: entry.traceId,
@@ -78,6 +81,23 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
     }),
     workspace_id: workspace,
   };
+  return { ...(await namedOnly(routes, made, (path) => id(path, { name: `n-${tag}` }))), ...made };
+}
+
+/** Resources that a name is enough for: `POST /things` makes what `GET /things/{thing_id}` answers with. */
+async function namedOnly(
+  routes: readonly Route[],
+  made: Made,
+  make: (path: string) => Promise<string>,
+): Promise<Made> {
+  const found: Record<string, string> = {};
+  for (const { verb, template, method } of routes) {
+    const [, path = '', field = ''] = /^(\/[^{]+)\/\{(\w+)\}$/.exec(template.text) ?? [];
+    const isKnown = [field, `${method.parent.name}.${field}`].some((name) => name in made);
+    const isMade = routes.some((other) => other.verb === 'POST' && other.template.text === path);
+    if (verb === 'GET' && isMade && !isKnown) found[field] = await make(path);
+  }
+  return found;
 }
 
 /** Members without which an operation's request is refused before anybody looks for its resource. */
