@@ -2,6 +2,7 @@
 // answer whose model or provider failed in the middle of it is `length`: cut short, and never taken for a whole one.
 //   Together, some vLLM servers    eos, stop_sequence
 //   Claude's and Cohere's on it    end_turn, max_tokens, tool_use, COMPLETE, MAX_TOKENS, TOOL_CALL
+//   Anthropic                      pause_turn: a long turn that goes on when the caller sends it back
 //   Mistral                        model_length
 //   Zhipu                          sensitive, network_error
 //   DeepSeek                       insufficient_system_resource, repetition_truncation
@@ -34,7 +35,7 @@ const WORDS: Readonly<Record<string, string>> = Object.freeze({
   tool_use: 'tool_calls',
   tooluse: 'tool_calls',
   toolcalls: 'tool_calls',
-  pause_turn: 'stop',
+  pause_turn: 'length',
   error_limit: 'length',
   function_call_filter: 'length',
   malformed_function_call: 'length',

@@ -26,7 +26,7 @@ import { contextOf, targetOf } from '../support/target.ts';
 const MODEL = 'asked';
 
 function eventsOf(chunks: readonly ChatCompletionChunk[]): JsonObject[] {
-  const events = new MessageEvents((event) => [eventOf(codec, event)], MODEL);
+  const events = new MessageEvents((event) => [eventOf(codec, event)], { model: MODEL, provider: 'some' });
   const all: MessageEvent[] = chunks.flatMap((chunk) => [...events.push(chunk)]);
   all.push(...events.end(undefined));
   return all.map((event) => jsonOf(codec, MessageEventSchema, event));
@@ -67,7 +67,7 @@ for (const dialect of readdirSync(GOLDEN).filter((name) => !NO_CHAT.has(name))) 
     const completion = wholeChat(dialect, path.join(GOLDEN, dialect, name));
     if (completion === undefined) continue;
     test(`${dialect}: ${name}`, (t) => {
-      const whole = messageJson(completion, completion.usage, MODEL);
+      const whole = messageJson(completion, completion.usage, MODEL, 'some');
       const events = eventsOf(chatAsChunks(completion, true));
       t.is(grammarFault(events), undefined);
       t.deepEqual(folded(events), whole);
@@ -168,7 +168,7 @@ test('answers cut anywhere, calls in order or mixed', (t) => {
       ];
       const events = eventsOf(chunks);
       t.is(grammarFault(events), undefined);
-      t.deepEqual(folded(events), messageJson(completion, completion.usage, MODEL));
+      t.deepEqual(folded(events), messageJson(completion, completion.usage, MODEL, 'some'));
     }),
     { numRuns: 300 },
   );

@@ -112,12 +112,15 @@ for (const { name, completion } of answers) {
   });
 
   test(`${name}: Converse`, (t) => {
-    const whole = converseAnswer(messageJson(completion, completion.usage, 'asked'));
+    const whole = converseAnswer(messageJson(completion, completion.usage, 'asked', 'some'));
     const again = new ConverseFold();
     for (const event of wholeAsEvents(whole)) again.push(event);
     t.deepEqual(again.answer(), whole);
     for (let round = 0; round < ROUNDS; round++) {
-      const events = new MessageEvents((event) => converseEvents(event, () => 0), 'asked');
+      const events = new MessageEvents((event) => converseEvents(event, () => 0), {
+        model: 'asked',
+        provider: 'some',
+      });
       const fold = new ConverseFold();
       const chunks = cut(
         chatAsChunks({ ...completion, choices: completion.choices.slice(0, 1) }, true),

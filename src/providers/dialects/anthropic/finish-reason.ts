@@ -3,8 +3,9 @@
 const WORDS: Readonly<Record<string, string>> = Object.freeze({
   end_turn: 'stop',
   stop_sequence: 'stop',
-  pause_turn: 'stop',
   max_tokens: 'length',
+  // The turn goes on when the caller sends it back: it is not over.
+  pause_turn: 'length',
   model_context_window_exceeded: 'length',
   tool_use: 'tool_calls',
   refusal: 'content_filter',

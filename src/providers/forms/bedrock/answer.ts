@@ -4,7 +4,7 @@ import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 
 const REASONS: Readonly<Record<string, string>> = Object.freeze({
   refusal: 'content_filtered',
-  pause_turn: 'end_turn',
+  pause_turn: 'max_tokens',
 });
 
 /** Converse's answer of a message. How long it took is not known here; readers of its metrics find them. */

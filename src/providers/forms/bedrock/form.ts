@@ -25,18 +25,18 @@ import { wholeAsEvents } from './whole-as-events.ts';
 /** The form over the given JSON. */
 export function converseForm(json: MessageJson): Form<ConverseRequest, ConverseResponse, ConverseEvent> {
   return {
-    toChat: (request, carries, stream) =>
-      converseAsChat(json.encode(ConverseRequestSchema, request) as JsonObject, carries, stream),
-    answer(completion, request, _context, usage) {
+    toChat: (request, carries, stream, { provider }) =>
+      converseAsChat(json.encode(ConverseRequestSchema, request) as JsonObject, carries, stream, provider.id),
+    answer(completion, request, { target: { provider } }, usage) {
       const counts = typeof usage === 'object' ? usage : completion.usage;
-      const message = messageJson(completion, counts, request.model ?? '');
+      const message = messageJson(completion, counts, request.model ?? '', provider.id);
       return answerOf(json, converseAnswer(message));
     },
-    pieces(request, { now }) {
+    pieces(request, { now, target: { provider } }) {
       const start = now();
       const emit = (event: JsonObject) =>
         converseEvents(event, () => now() - start).map((one) => eventOf(json, one));
-      return new MessageEvents(emit, request.model ?? '');
+      return new MessageEvents(emit, { model: request.model ?? '', provider: provider.id });
     },
     wholeAsChunks: (answer) =>
       wholeAsEvents(jsonOf(json, ConverseResponseSchema, answer)).map((one) => eventOf(json, one)),
@@ -44,9 +44,15 @@ export function converseForm(json: MessageJson): Form<ConverseRequest, ConverseR
 }
 
 /** A body of Converse's in the chat form. */
-export function converseAsChat(body: JsonObject, carries: Carries, stream: boolean): AsChat {
+export function converseAsChat(
+  body: JsonObject,
+  carries: Carries,
+  stream: boolean,
+  provider: string,
+): AsChat {
   const lost = new Lost();
-  const { chat, lost: others } = chatRequest(asMessages(body, lost), { ...carries, own: false }, stream);
+  const messages = asMessages(body, lost);
+  const { chat, lost: others } = chatRequest(messages, { ...carries, own: false }, stream, provider);
   return { chat, lost: [...new Set([...lost.names, ...others.map(conversePath)])] };
 }
 

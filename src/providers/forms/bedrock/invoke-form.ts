@@ -35,12 +35,13 @@ export function invokeForm(
   json: MessageJson,
 ): Form<InvokeModelRequest, InvokeModelResponse, InvokeModelEvent> {
   return {
-    toChat: (request, carries, stream) => bodyAsChat(bodyOf(json, request), carries, stream),
-    answer(completion, request, _context, usage) {
+    toChat: (request, carries, stream, { provider }) =>
+      bodyAsChat(bodyOf(json, request), carries, stream, provider.id),
+    answer(completion, request, { target: { provider } }, usage) {
       const counts = typeof usage === 'object' ? usage : completion.usage;
       const kind = requestKind(bodyOf(json, request));
       if (kind === 'chat') return answerOf(json, json.encode(ChatCompletionSchema, completion) as JsonObject);
-      const message = messageJson(completion, counts, request.model ?? '');
+      const message = messageJson(completion, counts, request.model ?? '', provider.id);
       return answerOf(json, kind === 'nova' ? converseAnswer(message) : message);
     },
     pieces: (request, context) => piecesOf(json, request, context),
@@ -54,11 +55,12 @@ export function bodyOf(json: MessageJson, request: InvokeModelRequest): JsonObje
 }
 
 /** @throws GatewayError validation_failed for a body that only Bedrock can be asked */
-function bodyAsChat(body: JsonObject, carries: Carries, stream: boolean): AsChat {
+function bodyAsChat(body: JsonObject, carries: Carries, stream: boolean, provider: string): AsChat {
   switch (requestKind(body)) {
     case 'messages': {
       const { anthropic_version: _, anthropic_beta: betas, ...rest } = body;
-      return chatRequest(carries.own && betas !== undefined ? { ...rest, betas } : rest, carries, stream);
+      const asked = carries.own && betas !== undefined ? { ...rest, betas } : rest;
+      return chatRequest(asked, carries, stream, provider);
     }
     case 'nova': {
       const { schemaVersion: _, inferenceConfig, ...rest } = body;
@@ -67,6 +69,7 @@ function bodyAsChat(body: JsonObject, carries: Carries, stream: boolean): AsChat
         { ...rest, inferenceConfig: { ...(tokens === undefined ? {} : { maxTokens: tokens }), ...config } },
         carries,
         stream,
+        provider,
       );
     }
     case 'chat':
@@ -89,7 +92,7 @@ function bodyAsChat(body: JsonObject, carries: Carries, stream: boolean): AsChat
 function piecesOf(
   json: MessageJson,
   request: InvokeModelRequest,
-  { now }: TranslationContext,
+  { now, target: { provider } }: TranslationContext,
 ): PieceTranslator<InvokeModelEvent> {
   const kind: InvokeKind = requestKind(bodyOf(json, request));
   if (kind === 'chat') return new ChatPieces(json);
@@ -99,7 +102,7 @@ function piecesOf(
       kind === 'nova' ? converseEvents(event, () => now() - start) : event.type === 'ping' ? [] : [event];
     return events.map((one) => eventOf(json, one));
   };
-  return new MessageEvents(emit, request.model ?? '');
+  return new MessageEvents(emit, { model: request.model ?? '', provider: provider.id });
 }
 
 class ChatPieces implements PieceTranslator<InvokeModelEvent> {

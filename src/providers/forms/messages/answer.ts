@@ -14,8 +14,9 @@ import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { objectOf, parsedObject, textOf } from '../../json-object.ts';
 import { imagesIn, imageText } from '../images-in.ts';
+import { ReasoningDetails } from '../reasoning-details.ts';
 import { thoughtIn } from '../thought-in.ts';
-import { keptSignature } from './kept.ts';
+import { citationsIn, keptDetails, keptSignature } from './kept.ts';
 import { callId, messageId, messageUsage, stopReason } from './words.ts';
 
 /** The message, with its JSON attached. */
@@ -24,8 +25,9 @@ export function messageOf(
   completion: ChatCompletion,
   usage: Usage | undefined,
   model: string,
+  provider: string,
 ): Message {
-  return written(json, messageJson(completion, usage, model));
+  return written(json, messageJson(completion, usage, model, provider));
 }
 
 /** A message with its JSON attached. */
@@ -36,10 +38,15 @@ export function written(json: MessageJson, message: JsonObject): Message {
   );
 }
 
-/** @param model that was asked for, where the answer names none */
-export function messageJson(completion: ChatCompletion, usage: Usage | undefined, model: string): JsonObject {
+/** @param model that was asked for, where the answer names none @param provider that answered */
+export function messageJson(
+  completion: ChatCompletion,
+  usage: Usage | undefined,
+  model: string,
+  provider: string,
+): JsonObject {
   const [choice] = completion.choices;
-  const content = choice?.message === undefined ? [] : blocksOf(choice.message, completion.id);
+  const content = choice?.message === undefined ? [] : blocksOf(choice.message, completion.id, provider);
   const hasCalls = content.some(({ type }) => type === 'tool_use');
   return {
     id: messageId(completion.id),
@@ -53,23 +60,33 @@ export function messageJson(completion: ChatCompletion, usage: Usage | undefined
   };
 }
 
-function blocksOf(message: AssistantMessage, id: string): JsonObject[] {
+function blocksOf(message: AssistantMessage, id: string, provider: string): JsonObject[] {
   const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = message;
   const calls = toolCalls.flatMap((call, i) => callBlocks(call, id, i));
   const has = (type: string): boolean => contentBlocks.some((block) => block.type === type);
   const thought = has('thinking') ? '' : reasoningContent || thoughtIn(extra) || '';
+  const details = new ReasoningDetails();
+  details.push(extra?.reasoning_details);
+  const proof = keptDetails(details.take(), provider);
   const own = objectOf(extra?.extra_content);
   const images = imagesIn(extra);
+  const citations = has('text') ? [] : citationsIn(extra);
   const text = has('text') ? '' : content || refusal || textOf(extra?.tool_plan) || '';
   return [
     ...contentBlocks.map(blockJson),
-    ...(thought === '' ? [] : [thinkingBlock(thought)]),
-    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...(thought === '' && proof === undefined ? [] : [thinkingBlock(thought, proof)]),
+    ...(text === '' ? [] : [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations }) }]),
     ...calls,
     ...(images.length === 0 ? [] : [{ type: 'text', text: images.map(imageText).join('\n') }]),
+    ...(text !== '' || citations.length === 0 ? [] : [{ type: 'text', text: sourcesText(citations) }]),
     // Proof of what the text was thought with: the provider wants it back with the text.
     ...(own === undefined ? [] : [thinkingBlock('', { extra_content: own })]),
   ];
+}
+
+/** Sources that stand with no text. */
+export function sourcesText(citations: readonly JsonObject[]): string {
+  return citations.map(({ title, url }) => `[${textOf(title) ?? url}](${url})`).join('\n');
 }
 
 /** A thinking block that another wire made. */

@@ -3,17 +3,24 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import type { Carries } from '../ability.ts';
-import { keptIn } from './kept.ts';
+import { detailsFor, keptIn } from './kept.ts';
 import type { Lost } from './lost.ts';
 import { contentOf, markOf, partOf, partsOf, tellSources } from './parts.ts';
 
+/** To whom the conversation goes. */
+export interface AbleProvider {
+  readonly carries: Carries;
+  readonly provider: string;
+}
+
 /** The messages. */
-export function conversation(body: JsonObject, carries: Carries, lost: Lost): JsonObject[] {
+export function conversation(body: JsonObject, to: AbleProvider, lost: Lost): JsonObject[] {
+  const { carries } = to;
   const system = systemMessage(body.system, carries, lost);
   const turns = arrayOf(body.messages).flatMap((message, i) => {
     if (!isObject(message)) return [];
     const blocks = blocksOf(message.content);
-    if (message.role === 'assistant') return assistantMessage(blocks, carries, lost);
+    if (message.role === 'assistant') return assistantMessage(blocks, to, lost);
     if (message.role === 'system') return systemMessage(message.content, carries, lost);
     return userMessages(blocks, `messages[${i}]`, carries, lost);
   });
@@ -73,7 +80,12 @@ function resultContent(parts: JsonObject[], carries: Carries): JsonValue {
   return parts.map(({ text }) => textOf(text) ?? '').join('\n');
 }
 
-function assistantMessage(blocks: JsonObject[], carries: Carries, lost: Lost): JsonObject[] {
+function assistantMessage(
+  blocks: JsonObject[],
+  { carries, provider }: AbleProvider,
+  lost: Lost,
+): JsonObject[] {
+  const details: JsonObject[] = [];
   const parts: JsonObject[] = [];
   const own: JsonObject[] = [];
   const calls: JsonObject[] = [];
@@ -96,6 +108,7 @@ function assistantMessage(blocks: JsonObject[], carries: Carries, lost: Lost): J
       case 'redacted_thinking': {
         const theirs = keptIn(block.signature);
         if (theirs !== undefined) kept = { ...kept, ...theirs };
+        if (theirs !== undefined) details.push(...detailsFor(theirs, provider));
         thought += textOf(block.thinking) ?? '';
         if (theirs === undefined && carries.signatures) own.push(block);
         else if (theirs === undefined && !carries.reasoning) lost.add('messages[*].content[*].thinking');
@@ -115,6 +128,7 @@ function assistantMessage(blocks: JsonObject[], carries: Carries, lost: Lost): J
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
       ...(own.length === 0 ? {} : { content_blocks: own }),
       ...(thought !== '' && carries.reasoning ? { reasoning_content: thought } : {}),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
       // A signature that stands after the last call is the text's.
       ...(isObject(extraContent) ? { extra_content: extraContent } : {}),
       ...markOf(mark, carries, lost),

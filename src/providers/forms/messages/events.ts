@@ -22,9 +22,10 @@ import { ObjectEnd } from '../../object-end.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { type PieceTranslator, saysTextAlone, TEXT_HOLE } from '../form.ts';
 import { imagesIn, imageText } from '../images-in.ts';
+import { ReasoningDetails } from '../reasoning-details.ts';
 import { thoughtIn } from '../thought-in.ts';
-import { blockJson } from './answer.ts';
-import { keptSignature } from './kept.ts';
+import { blockJson, sourcesText } from './answer.ts';
+import { citationsIn, keptDetails, keptSignature } from './kept.ts';
 import { callId, messageId, messageUsage, NO_USAGE, stopReason } from './words.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -66,10 +67,21 @@ interface Call {
   readonly end: ObjectEnd;
 }
 
+/** What the events of one answer are written with. */
+export interface MessageEventsOptions<E> {
+  /** That was asked for, where the answer names none. */
+  readonly model: string;
+  /** That answers. */
+  readonly provider: string;
+  /** An event of its JSON, where events are given as they are. */
+  readonly read?: (json: string) => E;
+}
+
 /** Translates the chunks of one answer. @template E what becomes of an event: itself, or what another form has for it */
 export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   readonly #emit: (event: JsonObject) => readonly E[];
   readonly #model: string;
+  readonly #provider: string;
   #out: E[] = [];
   #started = false;
   #open: OpenBlock | undefined;
@@ -88,14 +100,20 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #ownContent: JsonObject | undefined;
   /** Told at the end, as in a whole answer. */
   readonly #images: string[] = [];
+  /** What proves the thoughts, until they end. */
+  readonly #details = new ReasoningDetails();
+  /** Texts come as Anthropic's own blocks, with citations of their own. */
+  #hasOwnText = false;
+  /** Of a text that has not begun, or has ended. */
+  #citations: JsonObject[] = [];
   readonly #read: ((json: string) => E) | undefined;
   /** The last chunk. */
   #last: ChatCompletionChunk | undefined;
 
-  /** @param read an event of its JSON, where events are given as they are */
-  constructor(emit: (event: JsonObject) => readonly E[], model: string, read?: (json: string) => E) {
+  constructor(emit: (event: JsonObject) => readonly E[], { model, provider, read }: MessageEventsOptions<E>) {
     this.#emit = emit;
     this.#model = model;
+    this.#provider = provider;
     this.#read = read;
   }
 
@@ -124,11 +142,12 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     if (!this.#started) this.#begin('', this.#model);
     for (const call of this.#waiting.values()) this.#openCall(call);
     this.#close();
-    if (this.#images.length > 0) {
-      this.#text(this.#images.map(imageText).join('\n'));
+    for (const text of [this.#images.map(imageText).join('\n'), sourcesText(this.#citations.splice(0))]) {
+      if (text !== '') this.#text(text);
       this.#close();
     }
-    if (this.#ownContent !== undefined) this.#proof(this.#ownContent);
+    this.#prove();
+    if (this.#ownContent !== undefined) this.#proof({ extra_content: this.#ownContent });
     const delta = {
       stop_reason: stopReason(this.#finish, this.#calls > 0, this.#refused),
       stop_sequence: this.#sequence ?? null,
@@ -177,14 +196,19 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
       content || refusal || textOf(extra?.tool_plan),
     ];
     if (refusal) this.#refused = true;
+    this.#details.push(extra?.reasoning_details);
     for (const block of contentBlocks) {
       // The same words stand in the delta's own members.
       if (block.type === 'thinking') thought = undefined;
-      else if (block.type === 'text') said = undefined;
+      else if (block.type === 'text') {
+        said = undefined;
+        this.#hasOwnText = true;
+      }
       this.#own(block);
     }
     if (thought) this.#thinking(thought);
     if (said) this.#text(said);
+    if (!this.#hasOwnText) this.#cite(citationsIn(extra));
     for (const call of toolCalls) this.#call(call);
     this.#images.push(...imagesIn(extra));
     this.#ownContent = objectOf(extra?.extra_content) ?? this.#ownContent;
@@ -198,6 +222,13 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #text(text: string): void {
     this.#enter('text', { type: 'text', text: '' });
     this.#add({ type: 'text_delta', text });
+    this.#cite(this.#citations.splice(0));
+  }
+
+  /** Sources of the text that is open; else of the next one. */
+  #cite(citations: readonly JsonObject[]): void {
+    if (this.#open?.key !== 'text') this.#citations.push(...citations);
+    else for (const citation of citations) this.#add({ type: 'citations_delta', citation });
   }
 
   /** A piece of one of Anthropic's own blocks; its index tells which. */
@@ -263,7 +294,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
 
   #openCall(call: Call): void {
     this.#waiting.delete(call.index);
-    if (call.proof !== undefined) this.#proof(call.proof);
+    if (call.proof !== undefined) this.#proof({ extra_content: call.proof });
     this.#enter(`call ${call.index}`, call.start);
     this.#current = call;
     if (call.text !== '') this.#add({ type: 'input_json_delta', partial_json: call.text });
@@ -273,13 +304,20 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #proof(own: JsonObject): void {
     this.#close();
     this.#enter('proof', { type: 'thinking', thinking: '', signature: '' });
-    this.#add({ type: 'signature_delta', signature: keptSignature({ extra_content: own }) });
+    this.#add({ type: 'signature_delta', signature: keptSignature(own) });
     this.#close();
+  }
+
+  /** What proves thoughts that have no words. */
+  #prove(): void {
+    const proof = keptDetails(this.#details.take(), this.#provider);
+    if (proof !== undefined) this.#proof(proof);
   }
 
   #enter(key: string, block: JsonObject): void {
     if (this.#open?.key === key) return;
     this.#close();
+    if (block.type !== 'thinking') this.#prove();
     this.#open = { index: this.#next++, key, unsigned: block.type === 'thinking' };
     this.#send({ type: 'content_block_start', index: this.#open.index, content_block: block });
   }
@@ -293,7 +331,10 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
     const open = this.#open;
     if (open === undefined) return;
     // Thinking of another wire has no proof; what stands in its place keeps it from Anthropic's own.
-    if (open.unsigned) this.#add({ type: 'signature_delta', signature: keptSignature() });
+    if (open.unsigned) {
+      const proof = keptDetails(this.#details.take(), this.#provider);
+      this.#add({ type: 'signature_delta', signature: keptSignature(proof) });
+    }
     this.#open = undefined;
     this.#current = undefined;
     this.#send({ type: 'content_block_stop', index: open.index });

@@ -31,16 +31,18 @@ export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Mess
   return {
     optional: OPTIONAL,
     turns: 'messages',
-    toChat: (request, carries, stream) =>
-      chatRequest(jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
-    answer: (completion, request, _context, usage) =>
-      messageOf(json, completion, typeof usage === 'object' ? usage : completion.usage, request.model ?? ''),
-    pieces: (request) =>
-      new MessageEvents(
-        (event) => [eventOf(json, event)],
-        request.model ?? '',
-        (text) => eventOf(json, JSON.parse(text) as JsonObject, text),
-      ),
+    toChat: (request, carries, stream, { provider }) =>
+      chatRequest(jsonOf(json, CreateMessageRequestSchema, request), carries, stream, provider.id),
+    answer(completion, request, { target: { provider } }, usage) {
+      const counts = typeof usage === 'object' ? usage : completion.usage;
+      return messageOf(json, completion, counts, request.model ?? '', provider.id);
+    },
+    pieces: (request, { target: { provider } }) =>
+      new MessageEvents((event) => [eventOf(json, event)], {
+        model: request.model ?? '',
+        provider: provider.id,
+        read: (text) => eventOf(json, JSON.parse(text) as JsonObject, text),
+      }),
     wholeAsChunks: (answer) => messageEvents(json, answer),
   };
 }

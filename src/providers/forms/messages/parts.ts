@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import type { Carries } from '../ability.ts';
+import { isKeptCitation } from './kept.ts';
 import type { Lost } from './lost.ts';
 
 /** @param path of the content, for what is lost */
@@ -59,7 +60,9 @@ export function partOf(block: JsonObject, path: string, carries: Carries, lost: 
 
 /** Sources that a text names or is to name, and what a document is about. */
 export function tellSources({ citations, context }: JsonObject, lost: Lost): void {
-  const cites = Array.isArray(citations) ? citations.length > 0 : objectOf(citations)?.enabled === true;
+  const cites = Array.isArray(citations)
+    ? citations.some((one) => !isKeptCitation(one))
+    : objectOf(citations)?.enabled === true;
   if (cites) lost.add('messages[*].content[*].citations');
   if (textOf(context)) lost.add('messages[*].content[*].context');
 }

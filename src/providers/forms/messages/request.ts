@@ -15,12 +15,12 @@ const READ: ReadonlySet<string> = new Set([
   ...['top_p', 'top_k', 'tools', 'tool_choice', 'thinking', 'service_tier', 'output_config', 'output_format'],
 ]);
 
-/** The request in the chat form. @param body the request's JSON; not changed */
-export function chatRequest(body: JsonObject, carries: Carries, stream: boolean): AsChat {
+/** The request in the chat form. @param body the request's JSON; not changed @param provider that is asked */
+export function chatRequest(body: JsonObject, carries: Carries, stream: boolean, provider: string): AsChat {
   const lost = new Lost();
   const chat: JsonObject = {
     model: body.model ?? '',
-    messages: conversation(body, carries, lost),
+    messages: conversation(body, { carries, provider }, lost),
     ...toolMembers(body, carries, lost),
     ...sampling(body, carries, lost),
     ...thinkingMembers(body, carries, lost),

@@ -9,6 +9,9 @@ import type { Drops } from './dropped.ts';
 import { type Packed, takesBack, unpack } from './packed.ts';
 import { INPUT } from './tools.ts';
 
+/** Before images of an earlier answer. */
+const IMAGES_MADE = 'What your answer showed:';
+
 /** To whom the conversation goes. */
 export interface Wire {
   /** The provider's dialect. */
@@ -30,6 +33,8 @@ interface Draft {
   extra: JsonObject | undefined;
   readonly calls: JsonObject[];
   readonly blocks: JsonObject[];
+  /** That it made, in the words of a user's. */
+  readonly images: JsonObject[];
 }
 
 /** Translates one conversation. */
@@ -94,6 +99,9 @@ export class Conversation {
       case 'local_shell_call_output':
         this.#output(item, path);
         break;
+      case 'image_generation_call':
+        this.#image(item, path);
+        break;
       case 'item_reference':
         throw invalidField(`${path}.id`, 'names an item that this gateway does not have');
       default:
@@ -117,6 +125,16 @@ export class Conversation {
     if (content === '' || (Array.isArray(content) && content.length === 0)) return;
     // Only OpenAI's own models know developers; to all others they are the system.
     this.#push({ role: role === 'user' ? 'user' : 'system', content });
+  }
+
+  /** An image that the model made: no chat wire takes one in an assistant's message, so the user shows it again. */
+  #image({ result, output_format: format }: JsonObject, path: string): void {
+    if (!textOf(result)) {
+      this.#drops.add(path, 'image_generation_call');
+      return;
+    }
+    const url = `data:image/${textOf(format) ?? imageKind(stringOf(result))};base64,${stringOf(result)}`;
+    this.#drafted().images.push({ type: 'image_url', image_url: { url } });
   }
 
   #reasoning(item: JsonObject, path: string): void {
@@ -192,6 +210,7 @@ export class Conversation {
       extra: undefined,
       calls: [],
       blocks: [],
+      images: [],
     };
     return this.#draft;
   }
@@ -213,7 +232,12 @@ export class Conversation {
     const draft = this.#draft;
     this.#draft = undefined;
     if (draft === undefined) return;
-    const { text, refusal, reasoning, details, extra, calls, blocks } = draft;
+    const { images } = draft;
+    this.#say(draft);
+    if (images.length > 0) this.#media.push({ type: 'text', text: IMAGES_MADE }, ...images);
+  }
+
+  #say({ text, refusal, reasoning, details, extra, calls, blocks }: Draft): void {
     if (text === undefined && refusal === '' && calls.length === 0) return;
     this.#show();
     this.messages.push({
@@ -228,6 +252,13 @@ export class Conversation {
       ...extra,
     });
   }
+}
+
+/** The kind of an image by its first bytes, for services that take the word of its address for it. */
+function imageKind(base64: string): string {
+  if (base64.startsWith('/9j/')) return 'jpeg';
+  if (base64.startsWith('UklGR')) return 'webp';
+  return base64.startsWith('R0lG') ? 'gif' : 'png';
 }
 
 function shellArguments(action: JsonValue | undefined): JsonObject {
