@@ -15,6 +15,8 @@ let provider: http.Server;
 let origin: string;
 /** The usage that the provider reports next, by its wire. */
 const usages = new Map<string, Json>();
+/** What it put into its answer in addition: members of a candidate, items before a response's message. */
+let said: Pick<Case, 'candidate' | 'items'> = {};
 /** The tier of service that it says it served. */
 let tier: string | undefined;
 
@@ -41,23 +43,27 @@ const sse = (events: readonly Json[]): string =>
     .map((event) => `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
     .join('');
 
-function answer(res: http.ServerResponse, url: string, { model, stream }: Json): void {
+function answer(res: http.ServerResponse, url: string, { model: named, stream }: Json): void {
+  const model = named ?? /models\/([^:]+):/.exec(url)?.[1];
   const wire = url.includes('/model/')
     ? 'converse'
-    : url.endsWith('/messages')
-      ? 'messages'
-      : url.endsWith('/responses')
-        ? 'responses'
-        : 'chat';
+    : url.includes('enerateContent')
+      ? 'gemini'
+      : url.endsWith('/messages')
+        ? 'messages'
+        : url.endsWith('/responses')
+          ? 'responses'
+          : 'chat';
   const [whole, events] = ANSWERS[wire]!(String(model), usages.get(wire)!);
   if (wire === 'converse' && url.includes('stream')) {
     res.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
     res.end(framed(events as [string, Json][]));
     return;
   }
-  res.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+  const streams = stream || url.includes('streamGenerate');
+  res.writeHead(200, { 'content-type': streams ? 'text/event-stream' : 'application/json' });
   res.end(
-    stream ? sse(events as Json[]) + (wire === 'chat' ? 'data: [DONE]\n\n' : '') : JSON.stringify(whole),
+    streams ? sse(events as Json[]) + (wire === 'chat' ? 'data: [DONE]\n\n' : '') : JSON.stringify(whole),
   );
 }
 
@@ -119,7 +125,8 @@ const ANSWERS: Readonly<Record<string, Wire>> = {
       model,
       ...(tier === undefined ? {} : { service_tier: tier }),
     };
-    const whole = { ...head, status: 'completed', output: [item], usage };
+    const items = said.items ?? [];
+    const whole = { ...head, status: 'completed', output: [...items, item], usage };
     return [
       whole,
       [
@@ -128,7 +135,32 @@ const ANSWERS: Readonly<Record<string, Wire>> = {
           sequence_number: 0,
           response: { ...head, status: 'in_progress', output: [] },
         },
+        ...items.map((one, i) => ({
+          type: 'response.output_item.done',
+          sequence_number: 1,
+          output_index: i,
+          item: one,
+        })),
         { type: 'response.completed', sequence_number: 1, response: whole },
+      ],
+    ];
+  },
+  gemini(modelVersion, usageMetadata) {
+    const parts = [{ text: 'Hi' }];
+    const candidate = {
+      content: { role: 'model', parts },
+      finishReason: 'STOP',
+      index: 0,
+      ...said.candidate,
+    };
+    const { finishReason: _, groundingMetadata: __, ...begun } = candidate as Json;
+    const whole = { candidates: [candidate], usageMetadata, modelVersion, responseId: 'r1' };
+    const rest = { ...candidate, content: { role: 'model', parts: [] } };
+    return [
+      whole,
+      [
+        { ...whole, candidates: [begun], usageMetadata: { ...usageMetadata, candidatesTokenCount: 1 } },
+        { ...whole, candidates: [rest] },
       ],
     ];
   },
@@ -192,9 +224,23 @@ interface Case {
   readonly tier?: string;
   /** In 1e-12 USD. */
   readonly cost: number;
-  /** Paths that reach the wire as they are. */
+  /** Searches that the entry counts. */
+  readonly searches?: number;
+  readonly candidate?: Json;
+  readonly items?: readonly Json[];
+  /** What is asked in the forms that all wires have; absent: all of them. */
+  readonly forms?: readonly string[];
+  /** Paths that reach the wire as they are; `:generate` is Gemini's verb. */
   readonly raw?: Readonly<Record<string, Json>>;
 }
+
+const GEMINI_USAGE = { promptTokenCount: 11, candidatesTokenCount: 7, totalTokenCount: 18 };
+const GEMINI_3 = { input: 1_500_000, output: 9_000_000 };
+
+const geminiPaths = (model: string): Readonly<Record<string, Json>> => {
+  const body = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] };
+  return { [`/proxy/models/${model}:generate`]: body, [`beta/models/${model}:generate`]: body };
+};
 
 const CASES: Readonly<Record<string, Case>> = {
   'Anthropic: cached reads, writes for 5 minutes and for an hour': {
@@ -335,6 +381,81 @@ const CASES: Readonly<Record<string, Case>> = {
     cost: 191 * 1_250_000 + 100 * 200_000 + 215 * 2_500_000,
     raw: { '/proxy/chat/completions': { messages }, '/proxy/responses': { input } },
   },
+  'Gemini 3: each query of a search': {
+    wire: 'google',
+    model: 'gemini-3.5-flash',
+    usages: { gemini: GEMINI_USAGE },
+    candidate: { groundingMetadata: { webSearchQueries: ['one', 'two', ''] } },
+    searches: 2,
+    cost: 11 * GEMINI_3.input + 7 * GEMINI_3.output + 2 * 14_000_000_000,
+    raw: geminiPaths('gemini-3.5-flash'),
+  },
+  'Gemini 2.5: a prompt that searches': {
+    wire: 'google',
+    model: 'gemini-2.5-flash',
+    usages: { gemini: GEMINI_USAGE },
+    candidate: { groundingMetadata: { webSearchQueries: ['one', 'two'] } },
+    searches: 1,
+    cost: 11 * 300_000 + 7 * 2_500_000 + 35_000_000_000,
+    raw: geminiPaths('gemini-2.5-flash'),
+  },
+  'Perplexity: a request that searches': {
+    wire: 'perplexity-ai',
+    model: 'sonar-pro',
+    usages: {
+      chat: {
+        prompt_tokens: 11,
+        completion_tokens: 7,
+        total_tokens: 18,
+        search_context_size: 'medium',
+        num_search_queries: 3,
+      },
+    },
+    cost: 11 * 3_000_000 + 7 * 15_000_000 + 10_000_000_000,
+    raw: { '/proxy/chat/completions': { messages } },
+  },
+  'Perplexity: the queries of deep research': {
+    wire: 'perplexity-ai',
+    model: 'sonar-deep-research',
+    usages: {
+      chat: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18, num_search_queries: 21 },
+    },
+    searches: 21,
+    cost: 11 * 2_000_000 + 7 * 8_000_000 + 21 * 5_000_000_000,
+    raw: { '/proxy/chat/completions': { messages } },
+  },
+  'OpenAI: searches of a response, and not the pages that it opened': {
+    wire: 'openai',
+    model: 'gpt-5',
+    usages: { responses: { input_tokens: 11, output_tokens: 7, total_tokens: 18 } },
+    items: [
+      { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'a' } },
+      { id: 'ws_2', type: 'web_search_call', status: 'completed', action: { type: 'open_page', url: 'b' } },
+      { id: 'ws_3', type: 'web_search_call', status: 'completed' },
+    ],
+    forms: ['/responses'],
+    cost: 11 * 1_250_000 + 7 * 10_000_000 + 2 * 10_000_000_000,
+    raw: { '/proxy/responses': { input } },
+  },
+  'OpenAI: a chat model that searches for each answer': {
+    wire: 'openai',
+    model: 'gpt-5-search-api',
+    usages: { chat: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 } },
+    forms: ['/chat/completions', '/messages'],
+    cost: 11 * 1_250_000 + 7 * 10_000_000 + 10_000_000_000,
+    raw: { '/proxy/chat/completions': { messages } },
+  },
+  'x-ai: sources, which have no price in the list': {
+    wire: 'x-ai',
+    model: 'grok-4.3',
+    usages: {
+      chat: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18, num_sources_used: 4 },
+    },
+    forms: ['/chat/completions', '/messages'],
+    searches: 4,
+    cost: 11 * 1_250_000 + 7 * 2_500_000,
+    raw: { '/proxy/chat/completions': { messages } },
+  },
   'OpenAI: the priority tier': {
     wire: 'openai',
     model: 'gpt-4o',
@@ -352,20 +473,27 @@ for (const [name, { wire, model, cost, raw = {}, ...given }] of Object.entries(C
   test.serial(`${name}: the same money by each form`, async (t) => {
     for (const [form, usage] of Object.entries(given.usages)) usages.set(form, usage);
     tier = given.tier;
+    said = given;
     const bodies: readonly (readonly [string, Json])[] = [
       ['/chat/completions', { messages, max_tokens: 50 }],
       ['/responses', { input, max_output_tokens: 50 }],
       ['/messages', { messages, max_tokens: 50 }],
-      ...Object.entries(raw),
     ];
-    for (const [path, body] of bodies)
+    const asked = [...bodies.filter(([path]) => given.forms?.includes(path) ?? true), ...Object.entries(raw)];
+    for (const [route, body] of asked)
       for (const stream of [undefined, true]) {
-        const entry = await ask(wire, path, { model, ...body, ...(stream ? { stream } : {}) });
+        const isGemini = route.endsWith(':generate');
+        const verb = stream ? ':streamGenerateContent?alt=sse' : ':generateContent';
+        const path = route.replace(':generate', verb);
+        const members = isGemini ? {} : { model, ...(stream ? { stream } : {}) };
+        const entry = await ask(wire, path, { ...members, ...body });
         t.is(
           entry.cost_exact,
           String(cost),
           `${path} ${stream ? 'streamed' : 'whole'} ${JSON.stringify(entry.usage)}`,
         );
         t.falsy(entry.unpriced, path);
+        if (given.searches !== undefined)
+          t.is(((entry.usage as Json).units as Json).web_searches, given.searches, path);
       }
   });

@@ -15,8 +15,8 @@ import { parsedObject } from '../../providers/json-object.ts';
 import { mayReport, USAGE_MEMBERS } from '../../providers/usage/forms.ts';
 
 const BYTES_PER_TOKEN = 4;
-/** Longest member of a whole answer that is read, in bytes: reports of usage are far shorter. */
-const MAX_MEMBER_BYTES = 64 * 1024;
+/** Longest member of a whole answer that is read, in bytes: reports of usage are far shorter, searches stand next to texts. */
+const MAX_MEMBER_BYTES = 256 * 1024;
 /** Decoded bytes of a compressed answer that are read. */
 const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 /** How an event stream begins, whatever its answer is said to be. */

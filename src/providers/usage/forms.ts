@@ -20,12 +20,18 @@ export const USAGE_MEMBERS: ReadonlySet<string> = new Set([
   ...['response', 'message', 'results', 'predictions', 'amazon-bedrock-invocationMetrics'],
   ...['inputTextTokenCount', 'totalOutputTextTokenCount', 'prompt_token_count', 'generation_token_count'],
   ...['prompt_eval_count', 'eval_count'],
+  // Searches are counted by what stands in them.
+  ...['output', 'candidates'],
 ]);
 
 /** Whether an event's text may report usage: others need not be parsed for it. */
 export function mayReport(text: string): boolean {
   return (
-    text.includes('"usage') || text.includes('ount"') || text.includes('"bytes"') || text.includes('Metrics"')
+    text.includes('"usage') ||
+    text.includes('ount"') ||
+    text.includes('"bytes"') ||
+    text.includes('Metrics"') ||
+    text.includes('"web_search_call"')
   );
 }
 

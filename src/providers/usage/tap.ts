@@ -2,12 +2,13 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { MessageJson, ProviderEntry, UsageTap } from '../dialect.ts';
-import { isObject } from '../json-object.ts';
+import { isObject, textOf } from '../json-object.ts';
 import { mergeUsage } from '../merge-usage.ts';
 import { bareCounts, usageIn } from './forms.ts';
 import { MEDIA } from './media.ts';
 import { inOpenAiNames, type Reasoning } from './names.ts';
 import { canBeTrue, type UsageReport } from './report.ts';
+import { chatSearches, GeminiSearches, ResponseSearches, withSearches } from './searches.ts';
 
 export { usageIn } from './forms.ts';
 
@@ -22,9 +23,14 @@ export function readUsage(json: MessageJson, counts: JsonObject, reasoning?: Rea
 export function tapUsage(json: MessageJson, { reasoning }: ProviderEntry): UsageTap {
   let counts: JsonObject | undefined;
   let bare: JsonObject | undefined;
+  let model: string | undefined;
+  const [gemini, responses] = [new GeminiSearches(), new ResponseSearches()];
   return {
     push(value) {
       if (!isObject(value)) return;
+      gemini.push(value);
+      responses.push(value);
+      model = textOf(value.model) ?? textOf(value.modelVersion) ?? model;
       const found = usageIn(value);
       if (found !== undefined) counts = mergeUsage(counts, found);
       const others = bareCounts(value);
@@ -32,7 +38,8 @@ export function tapUsage(json: MessageJson, { reasoning }: ProviderEntry): Usage
     },
     usage() {
       const own = counts && readUsage(json, counts, reasoning);
-      return own ?? (bare && readUsage(json, bare, reasoning));
+      const searches = gemini.count(model) || responses.count || chatSearches(counts, model);
+      return withSearches(own ?? (bare && readUsage(json, bare, reasoning)), searches);
     },
   };
 }

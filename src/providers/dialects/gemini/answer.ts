@@ -2,10 +2,14 @@
 // list of them.
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ChoiceLogprobs } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { TranslationContext } from '../../dialect.ts';
+import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import type { MessageJson, TranslationContext } from '../../dialect.ts';
 import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
+import type { UsageReport } from '../../usage/report.ts';
+import { GeminiSearches, withSearches } from '../../usage/searches.ts';
+import { readUsage } from '../../usage/tap.ts';
 import { failureStatus, finishReason, isWithheld } from './finish-reason.ts';
 import { annotations, recitations } from './grounding.ts';
 import { logprobs } from './logprobs.ts';
@@ -67,6 +71,7 @@ export class GeminiAnswer {
   #id: string | undefined;
   #model: string | undefined;
   #usage: JsonObject | undefined;
+  readonly #searches = new GeminiSearches();
   #blocked = false;
 
   constructor({ target, now }: TranslationContext) {
@@ -83,9 +88,19 @@ export class GeminiAnswer {
     return this.#model;
   }
 
-  /** Counts in Gemini's names. */
-  get usage(): JsonObject | undefined {
-    return this.#usage;
+  /** What was counted. */
+  usage(json: MessageJson): UsageReport {
+    return withSearches(this.#counts(json), this.#searches.count(this.#model));
+  }
+
+  /** The same for the caller: undefined without a report that can be true. Strict: OpenAI's members. */
+  told(json: MessageJson): Usage | undefined {
+    const usage = this.#strict ? this.#counts(json) : this.usage(json);
+    return usage === 'refused' ? undefined : usage;
+  }
+
+  #counts(json: MessageJson): UsageReport {
+    return this.#usage && readUsage(json, this.#usage);
   }
 
   /** Whether every choice that began has ended. */
@@ -102,6 +117,7 @@ export class GeminiAnswer {
     this.#model = textOf(json.modelVersion) ?? this.#model;
     const counts = objectOf(json.usageMetadata);
     if (counts !== undefined) this.#usage = mergeUsage(this.#usage, counts);
+    this.#searches.push(json);
     const candidates = arrayOf(json.candidates).filter(isObject);
     const feedback = objectOf(json.promptFeedback);
     const blocked = candidates.length === 0 ? textOf(feedback?.blockReason) : undefined;

@@ -11,7 +11,6 @@ import type { MessageJson, Translated, TranslationContext } from '../../dialect.
 import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
-import { readUsage } from '../../usage/tap.ts';
 import { type ChoiceEvent, GeminiAnswer } from './answer.ts';
 import { deltaOf } from './delta.ts';
 import { errorInside, speaksOfError } from './error.ts';
@@ -49,20 +48,20 @@ export function readCompletion(
   } catch (thrown) {
     if (!(thrown instanceof FailedAnswer)) throw thrown;
     const { message, details } = thrown;
-    throw new FailedAnswer(message, details, answer.usage && readUsage(json, answer.usage), answer.model);
+    throw new FailedAnswer(message, details, answer.usage(json), answer.model);
   }
   if (choices.size === 0)
     throw fail('upstream_garbage', 'the provider answered without candidates', { provider: provider.id });
-  const usage = answer.usage && readUsage(json, answer.usage);
+  const usage = answer.told(json);
   const completion = create(ChatCompletionSchema, {
     id: answer.id,
     object: 'chat.completion',
     created: BigInt(Math.floor(context.now() / 1000)),
     model: answer.model ?? '',
     choices: [...choices.values()].sort((one, other) => (one.index ?? 0) - (other.index ?? 0)),
-    ...(usage === undefined || usage === 'refused' ? {} : { usage }),
+    ...(usage === undefined ? {} : { usage }),
   });
-  return { answer: completion, usage, model: answer.model };
+  return { answer: completion, usage: answer.usage(json), model: answer.model };
 }
 
 function take(json: MessageJson, choices: Map<number, Choice>, event: ChoiceEvent, strict: boolean): void {

@@ -10,7 +10,6 @@ import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, StreamTranslator, TranslationContext } from '../../dialect.ts';
 import { isObject } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
-import { readUsage } from '../../usage/tap.ts';
 import { type ChoiceEvent, type Finish, GeminiAnswer } from './answer.ts';
 import { type Delta, deltaOf } from './delta.ts';
 import { errorInside, speaksOfError } from './error.ts';
@@ -58,13 +57,13 @@ export class GeminiStream implements StreamTranslator<ChatCompletionChunk> {
         provider: this.#provider,
       });
     this.#done = true;
-    const usage = this.usage();
-    if (!this.#includeUsage || typeof usage !== 'object') return NONE;
+    const usage = this.#answer.told(this.#json);
+    if (!this.#includeUsage || usage === undefined) return NONE;
     return [create(ChatCompletionChunkSchema, { ...this.#head(), choices: [], usage })];
   }
 
   usage(): UsageReport {
-    return this.#answer.usage && readUsage(this.#json, this.#answer.usage);
+    return this.#answer.usage(this.#json);
   }
 
   model(): string | undefined {

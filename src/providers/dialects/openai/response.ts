@@ -11,6 +11,7 @@ import { isObject, textOf } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
 import { readErrorObject } from '../../provider-error.ts';
 import type { UsageReport } from '../../usage/report.ts';
+import { chatSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { errorInside, faultOf, isBareError, speaksOfError } from './error.ts';
 import { mendAnswer } from './oddities.ts';
@@ -83,5 +84,6 @@ export function readWhole<D extends DescMessage>(
 
 function usageFrom(json: MessageJson, object: JsonObject, { target }: TranslationContext): UsageReport {
   const counts = usageIn(object);
-  return counts && readUsage(json, counts, target.provider.reasoning);
+  const report = counts && readUsage(json, counts, target.provider.reasoning);
+  return withSearches(report, chatSearches(counts, textOf(object.model)));
 }

@@ -12,6 +12,7 @@ import { isObject } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import type { Repeat } from '../../repeat.ts';
 import type { UsageReport } from '../../usage/report.ts';
+import { chatSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { StreamedChoices } from './choices.ts';
 import { errorInside, errorText, faultOf, isBareError, speaksOfError } from './error.ts';
@@ -114,7 +115,8 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
 
   usage(): UsageReport {
     const { json, provider } = this.#settings;
-    return this.#usage && readUsage(json, this.#usage, provider.reasoning);
+    const report = this.#usage && readUsage(json, this.#usage, provider.reasoning);
+    return withSearches(report, chatSearches(this.#usage, this.#model));
   }
 
   model(): string | undefined {

@@ -8,6 +8,7 @@ import { errorInside, speaksOfError } from '../../dialects/gemini/error.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import type { UsageReport } from '../../usage/report.ts';
+import { GeminiSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { written } from './answer.ts';
 
@@ -19,6 +20,7 @@ export class NativeResponses implements StreamTranslator<GenerateContentResponse
   readonly #provider: string;
   #usage: JsonObject | undefined;
   #model: string | undefined;
+  readonly #searches = new GeminiSearches();
   /** Answers that began and have not ended. */
   readonly #open = new Set<number>();
   #begun = false;
@@ -47,6 +49,7 @@ export class NativeResponses implements StreamTranslator<GenerateContentResponse
 
   #note(json: JsonObject): void {
     this.#model = textOf(json.modelVersion) ?? this.#model;
+    this.#searches.push(json);
     const counts = objectOf(json.usageMetadata);
     if (counts !== undefined) this.#usage = mergeUsage(this.#usage, counts);
     if (textOf(objectOf(json.promptFeedback)?.blockReason) !== undefined) this.#begun = true;
@@ -71,7 +74,7 @@ export class NativeResponses implements StreamTranslator<GenerateContentResponse
   }
 
   usage(): UsageReport {
-    return this.#usage && readUsage(this.#json, this.#usage);
+    return withSearches(this.#usage && readUsage(this.#json, this.#usage), this.#searches.count(this.#model));
   }
 
   model(): string | undefined {

@@ -31,6 +31,7 @@ import { readObjects } from '../../dialects/gemini/response.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import { modelPath } from '../../model-path.ts';
+import { GeminiSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { written } from './answer.ts';
 import { GeminiFold } from './fold.ts';
@@ -157,11 +158,12 @@ function readResponse(json: MessageJson, body: Uint8Array, context: TranslationC
     whole = fold.response();
   }
   let counts: JsonObject | undefined;
-  for (const { usageMetadata } of objects)
-    if (isObject(usageMetadata)) counts = mergeUsage(counts, usageMetadata);
-  return {
-    answer: written(json, whole),
-    usage: counts && readUsage(json, counts),
-    model: textOf(whole.modelVersion),
-  };
+  const searches = new GeminiSearches();
+  for (const object of objects) {
+    searches.push(object);
+    if (isObject(object.usageMetadata)) counts = mergeUsage(counts, object.usageMetadata);
+  }
+  const model = textOf(whole.modelVersion);
+  const usage = withSearches(counts && readUsage(json, counts), searches.count(model));
+  return { answer: written(json, whole), usage, model };
 }

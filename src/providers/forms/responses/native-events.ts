@@ -12,6 +12,7 @@ import type { MessageJson, ProviderEntry, StreamTranslator } from '../../dialect
 import { errorInside, errorText, speaksOfError } from '../../dialects/openai/error.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
+import { ResponseSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { failureOf } from './failure.ts';
 
@@ -27,6 +28,7 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
   #usage: JsonObject | undefined;
   #model: string | undefined;
   #tier: string | undefined;
+  readonly #searches = new ResponseSearches();
   #begun = false;
   /** Whether it has begun to say something. */
   #said = false;
@@ -67,6 +69,7 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
 
   /** Whether the event goes on: an answer begins once. */
   #note(json: JsonObject, type: string): boolean {
+    this.#searches.push(json);
     const response = objectOf(json.response);
     if (response === undefined) return true;
     this.#model = textOf(response.model) ?? this.#model;
@@ -97,7 +100,8 @@ export class NativeEvents implements StreamTranslator<ResponseEvent> {
   }
 
   usage(): UsageReport {
-    return this.#usage && readUsage(this.#json, this.#usage, this.#provider.reasoning);
+    const report = this.#usage && readUsage(this.#json, this.#usage, this.#provider.reasoning);
+    return withSearches(report, this.#searches.count);
   }
 
   model(): string | undefined {

@@ -27,6 +27,7 @@ import { errorInside, speaksOfError } from '../../dialects/openai/error.ts';
 import { readAnyObject, readObject } from '../../dialects/openai/response.ts';
 import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject, textOf } from '../../json-object.ts';
+import { ResponseSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { jsonOf } from '../json-of.ts';
 import { eventsOf } from './events-of.ts';
@@ -142,5 +143,7 @@ function made({ object, ...read }: ReadResponse, { target }: TranslationContext)
 
 function usageOf(json: MessageJson, object: JsonObject, { target: { provider } }: TranslationContext) {
   const counts = usageIn(object);
-  return counts && readUsage(json, counts, provider.reasoning);
+  const searches = new ResponseSearches();
+  searches.push(object);
+  return withSearches(counts && readUsage(json, counts, provider.reasoning), searches.count);
 }
