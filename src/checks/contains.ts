@@ -11,8 +11,9 @@ export const contains = defineCheck({
   reach: ({ operator }) => (operator === 'none' ? 'window' : 'whole'),
   span: ({ words }) => Math.max(...words.map(({ length }) => length)),
   async run(context, { words, operator }, { sandbox }) {
-    const texts = await examinedTexts(context, true, sandbox);
-    const hits = await sandbox.includes(context.traffic, words, texts);
+    const forbids = operator === 'none';
+    const texts = await examinedTexts(context, true, sandbox, forbids);
+    const hits = await sandbox.includes(context.traffic, words, texts, forbids);
     return judge(texts, false, (_, index) => {
       const foundWords = hits[index] ?? [];
       const missingWords = words.filter((word) => !foundWords.includes(word));

@@ -12,8 +12,8 @@ export const regexMatch = defineCheck({
   validate: ({ rule }, fault) => requirePattern({ source: rule, flags: '' }, 'rule', fault),
   reach: ({ rule, not }) => (not ? (looksAround(rule) ? 'edge' : 'window') : 'whole'),
   async run(context, { rule, not }, { sandbox }) {
-    const texts = await examinedTexts(context, true, sandbox);
-    const matches = await sandbox.match(context.traffic, { source: rule, flags: '' }, texts);
+    const texts = await examinedTexts(context, true, sandbox, not);
+    const matches = await sandbox.match(context.traffic, { source: rule, flags: '' }, texts, not);
     return judge(texts, not, (_, index) => {
       const match = matches[index] ?? null;
       return {

@@ -6,19 +6,24 @@ import type { Job } from './protocol.ts';
 import { replaceAll } from './replace.ts';
 import type { FoundJson, Pattern, PatternMatch } from './sandbox.ts';
 import { validateTexts } from './schemas.ts';
+import { plainLook, wordsIn } from './text/plain-look.ts';
 import { examine } from './text-work.ts';
 
 /** Does the job. @throws CheckFailure */
 export function runJob(job: Job): unknown {
   switch (job.kind) {
     case 'match':
-      return job.texts.map((text) => first(compile(job.pattern), text));
+      return job.texts.map((text) => {
+        const found = first(compile(job.pattern), text);
+        const look = found === null && job.twice ? plainLook(text) : text;
+        return look === text ? found : first(compile(job.pattern), look);
+      });
     case 'replace':
       return replaceAll(() => compile(job.pattern), job.pattern, job.texts, job.by);
     case 'validate':
       return validateTexts(job.schema, job.texts);
     case 'includes':
-      return job.texts.map((text) => job.words.filter((word) => text.includes(word)));
+      return job.texts.map((text) => wordsIn(text, job.words, job.twice));
     case 'find':
       return job.texts.map((text) => jsonIn(text).map((value) => found(value, job.keys)));
     case 'examine':

@@ -5,6 +5,7 @@ import { CheckFailure } from '../contract/check.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Job, Reply } from './protocol.ts';
 import type { JobOwner, Sandbox } from './sandbox.ts';
+import { wordsIn } from './text/plain-look.ts';
 import { examine, TEXT_WORK } from './text-work.ts';
 import { TurnBudget } from './turn-budget.ts';
 
@@ -193,15 +194,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   }
 
   return {
-    match: (owner, pattern, texts) => submit(owner, { kind: 'match', pattern, texts }),
+    match: (owner, pattern, texts, twice = false) => submit(owner, { kind: 'match', pattern, texts, twice }),
     replace: (owner, pattern, texts, by) => submit(owner, { kind: 'replace', pattern, texts, by }),
     validate: (owner, schema, texts) =>
       submit(owner, { kind: 'validate', schema: JSON.stringify(schema), texts }),
-    async includes(owner, words, texts) {
+    async includes(owner, words, texts, twice = false) {
       // The worst that a search can take is the product of the lengths.
-      if (!turn.take(lengthOf(texts) * lengthOf(words)))
-        return submit(owner, { kind: 'includes', words, texts });
-      return texts.map((text) => words.filter((word) => text.includes(word)));
+      const steps = lengthOf(texts) * (lengthOf(words) + (twice ? LOOK_STEPS : 0));
+      if (!turn.take(twice ? 2 * steps : steps))
+        return submit(owner, { kind: 'includes', words, texts, twice });
+      return texts.map((text) => wordsIn(text, words, twice));
     },
     find: (owner, texts, keys) => submit(owner, { kind: 'find', texts, keys }),
     async examine(owner, work, texts) {
@@ -222,6 +224,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     },
   };
 }
+
+/** Of the second look at a character, at worst. */
+const LOOK_STEPS = 100;
 
 function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, { length }) => sum + length, 0);

@@ -5,7 +5,12 @@ import type { TextWork } from './text-work.ts';
 
 /** Work for a worker, one at a time. */
 export type Job =
-  | { readonly kind: 'match'; readonly pattern: Pattern; readonly texts: readonly string[] }
+  | {
+      readonly kind: 'match';
+      readonly pattern: Pattern;
+      readonly texts: readonly string[];
+      readonly twice: boolean;
+    }
   | {
       readonly kind: 'replace';
       readonly pattern: Pattern;
@@ -14,7 +19,12 @@ export type Job =
     }
   /** `schema` as JSON text: it is also the key of its compiled form. */
   | { readonly kind: 'validate'; readonly schema: string; readonly texts: readonly string[] }
-  | { readonly kind: 'includes'; readonly words: readonly string[]; readonly texts: readonly string[] }
+  | {
+      readonly kind: 'includes';
+      readonly words: readonly string[];
+      readonly texts: readonly string[];
+      readonly twice: boolean;
+    }
   | { readonly kind: 'find'; readonly texts: readonly string[]; readonly keys: readonly string[] }
   | { readonly kind: 'examine'; readonly work: TextWork; readonly texts: readonly string[] };
 

@@ -56,11 +56,15 @@ export interface JobOwner extends Line {
  * InvalidSchemaError, OverloadedError (queue or memory).
  */
 export interface Sandbox {
-  /** The first match in each text; null where there is none. */
+  /**
+   * The first match in each text; null where there is none.
+   * @param twice looks once more where there is none, at the text as it is read (see plainLook)
+   */
   match(
     owner: JobOwner,
     pattern: Pattern,
     texts: readonly string[],
+    twice?: boolean,
   ): Promise<readonly (PatternMatch | null)[]>;
   /** Each text with the matches replaced as String.replace does (`$1`, `$<name>`): all with the flag g, else the first. */
   replace(
@@ -71,11 +75,12 @@ export interface Sandbox {
   ): Promise<readonly Replaced[]>;
   /** Looks for JSON in each text and validates it by a JSON Schema. */
   validate(owner: JobOwner, schema: object, texts: readonly string[]): Promise<readonly SchemaResult[]>;
-  /** The words that each text holds, in the order given. */
+  /** The words that each text holds, in the order given. @param twice also those that it holds as it is read */
   includes(
     owner: JobOwner,
     words: readonly string[],
     texts: readonly string[],
+    twice?: boolean,
   ): Promise<readonly (readonly string[])[]>;
   /** The JSON values in each text, at most 20 of a text, and which of some keys they have at their top level. */
   find(

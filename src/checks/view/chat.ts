@@ -19,8 +19,15 @@ export function chatRequest(json: JsonObject): Body {
   slots.content(at, objectAt(json, 'prediction').content, expected, (part, path) =>
     slots.text([...path, 'text'], part.text, expected),
   );
+  slots.toldMembers(json, TOLD);
   return slots.body(json, units);
 }
+
+/** What providers of this API write into the prompt beside the messages. */
+const TOLD = [
+  ...['tools', 'functions', 'response_format', 'documents', 'chat_template_kwargs', 'structured_outputs'],
+  ...['guided_json', 'guided_choice', 'guided_regex', 'guided_grammar'],
+];
 
 /** One unit for each choice. */
 export function chatResponse(json: JsonObject): Body {
@@ -50,6 +57,7 @@ function readFiles(
 
 function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: string, unit: number): void {
   const draft = { role, unit };
+  slots.told([...path, 'name'], message.name, draft);
   slots.content([...path, 'content'], message.content, draft, (part, at) => {
     slots.text([...at, 'refusal'], part.refusal, draft);
     readFiles(slots, part, at, draft);

@@ -22,6 +22,7 @@ export function converseRequest(json: JsonObject): Body {
       role: 'user',
       unit: 0,
     });
+  slots.toldMembers(json, ['toolConfig', 'additionalModelRequestFields', 'outputConfig']);
   return slots.body(json, first + (Array.isArray(messages) ? messages.length : 0));
 }
 
@@ -47,14 +48,31 @@ function readBlocks(slots: Slots, blocks: unknown, path: JsonPath, role: string,
       kind: 'reasoning',
     });
     readDocument(slots, block, at, draft);
+    readFound(slots, block, at, draft);
     const inner = { role: 'tool', unit };
     const result = [...at, 'toolResult', 'content'];
     slots.content(result, objectAt(block, 'toolResult').content, inner, (part, to) => {
       slots.text([...to, 'text'], part.text, inner);
       slots.call([...to, 'json'], undefined, part.json, inner);
       readDocument(slots, part, to, inner);
+      readFound(slots, part, to, inner);
     });
   });
+}
+
+/** Search results, and texts with citations. */
+function readFound(
+  slots: Slots,
+  block: JsonObject,
+  at: JsonPath,
+  draft: { readonly role: string; readonly unit: number },
+): void {
+  for (const name of ['searchResult', 'citationsContent']) {
+    const found = objectAt(block, name);
+    slots.text([...at, name, 'title'], found.title, draft);
+    for (const [part, to] of slots.objects([...at, name, 'content'], found.content))
+      slots.text([...to, 'text'], part.text, draft);
+  }
 }
 
 /** A document's text: as it is, in parts, or as the bytes of a text file. */
@@ -67,6 +85,7 @@ function readDocument(
   const document = objectAt(block, 'document');
   const source = objectAt(document, 'source');
   const path = [...at, 'document', 'source'];
+  slots.told([...at, 'document', 'name'], document.name, draft);
   slots.text([...at, 'document', 'context'], document.context, draft);
   slots.text([...path, 'text'], source.text, draft);
   slots.file([...path, 'bytes'], source.bytes, undefined, draft, document.format);

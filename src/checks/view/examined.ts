@@ -11,11 +11,18 @@ export function bodyOf({ event, traffic }: CheckContext): Body {
   return traffic.response;
 }
 
-/** The slots that a check examines. @param beside whether tool calls and reasoning count, unless a parameter decides */
-export function examinedSlots(context: CheckContext, beside: boolean): readonly TextSlot[] {
+/**
+ * The slots that a check examines.
+ * @param beside whether tool calls and reasoning count, unless a parameter decides
+ * @param forbids whether the check fails for what it finds: then it looks at all that the model is told
+ */
+export function examinedSlots(context: CheckContext, beside: boolean, forbids = false): readonly TextSlot[] {
   const body = bodyOf(context);
   const counts = context.beside ?? beside;
-  return body.slots.filter((slot) => (counts || slot.kind === 'content') && inScope(context, body, slot));
+  return body.slots.filter((slot) => {
+    if (!(slot.kind === 'told' ? counts && forbids : counts || slot.kind === 'content')) return false;
+    return inScope(context, body, slot);
+  });
 }
 
 function inScope({ event, scope }: CheckContext, { units }: Body, { unit, role }: TextSlot): boolean {
@@ -36,20 +43,22 @@ export function requireReadable(context: CheckContext): Body {
 /**
  * The texts to judge, each by itself: one for a request, one for each choice of an answer; pieces are joined by line
  * feeds. A text may be empty. Made once for all checks that look at the same part.
+ * @param forbids see examinedSlots
  * @throws CheckFailure UnreadableInputError when tokens stand in place of text, InputTooLongError; the sandbox's
  */
 export function examinedTexts(
   context: CheckContext,
   beside: boolean,
   sandbox: Sandbox,
+  forbids = false,
 ): Promise<readonly string[]> {
   const body = requireReadable(context);
-  const key = `${context.event} ${context.scope} ${context.beside ?? beside}`;
+  const key = `${context.event} ${context.scope} ${context.beside ?? beside} ${forbids}`;
   const known = made.get(body) ?? new Map<string, Promise<readonly string[]>>();
   made.set(body, known);
   let texts = known.get(key);
   if (texts === undefined) {
-    texts = gathered(context, body, examinedSlots(context, beside), sandbox);
+    texts = gathered(context, body, examinedSlots(context, beside, forbids), sandbox);
     known.set(key, texts);
     // What could not be made once may be made later: a queue was full.
     texts.catch(() => known.delete(key));
@@ -83,13 +92,13 @@ async function gathered(
   return texts.map((pieces) => pieces.join('\n'));
 }
 
-/** Whether the arguments of a tool call hold escapes: they are examined once more in plain. */
-function isEscaped({ kind, form, text }: TextSlot): boolean {
-  return kind === 'tool_call' && form !== 'text' && text.includes('\\');
+/** Whether JSON as text holds escapes: it is examined once more in plain. */
+function isEscaped({ form, text }: TextSlot): boolean {
+  return form !== 'text' && text.includes('\\');
 }
 
 function textOf({ kind, name, text }: TextSlot, plain: string): string {
-  return kind === 'tool_call' ? [name, text, plain].filter(Boolean).join('\n') : text;
+  return kind === 'tool_call' || kind === 'told' ? [name, text, plain].filter(Boolean).join('\n') : text;
 }
 
 function tooLong(): CheckFailure {

@@ -23,8 +23,22 @@ export function geminiRequest(json: JsonObject): Body {
     for (const own of ['systemInstruction', 'system_instruction'])
       readContent(slots, wrapped[own], [name, own], 'system', unit);
   }
+  for (const at of [[], ['generateContentRequest'], ['generate_content_request']])
+    readTold(slots, at[0] === undefined ? json : objectAt(json, at[0]), at);
   return slots.body(json, unit);
 }
+
+/** The tools, and the form of the answer. */
+function readTold(slots: Slots, json: JsonObject, at: JsonPath): void {
+  slots.toldMembers(json, ['tools'], at);
+  for (const name of ['generationConfig', 'generation_config'])
+    slots.toldMembers(objectAt(json, name), SCHEMAS, [...at, name]);
+}
+
+const SCHEMAS = [
+  ...['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema'],
+  ...['_responseJsonSchema', 'responseFormat', 'response_format'],
+];
 
 /** One unit for each candidate. */
 export function geminiResponse(json: JsonObject): Body {

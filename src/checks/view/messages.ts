@@ -17,6 +17,7 @@ export function messagesRequest(json: JsonObject): Body {
       first + Number(path[1]),
     );
   }
+  slots.toldMembers(json, ['tools', 'output_format', 'output_config']);
   return slots.body(json, first + (Array.isArray(messages) ? messages.length : 0));
 }
 

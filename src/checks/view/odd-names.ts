@@ -9,6 +9,9 @@ const READ: ReadonlySet<string> = new Set([
   ...['query', 'documents', 'requests', 'reasoning_content'],
 ]);
 
+/** Members of the body that hold more that a model is told; what is in them is read whole. */
+const TOLD: ReadonlySet<string> = new Set(['tools', 'functions', 'response_format', 'name']);
+
 /** Levels that are looked at: the body, its messages, their parts. What is deeper is data of the caller's own. */
 const DEEPEST = 3;
 
@@ -16,7 +19,7 @@ const DEEPEST = 3;
 export function oddName(json: JsonObject, depth = 1): string | undefined {
   for (const name in json) {
     const lower = name.toLowerCase();
-    if (lower !== name && READ.has(lower)) return name;
+    if (lower !== name && (READ.has(lower) || TOLD.has(lower))) return name;
     if (depth === DEEPEST || !READ.has(name)) continue;
     const value = json[name];
     for (const one of Array.isArray(value) ? value : [value]) {

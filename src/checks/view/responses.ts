@@ -19,7 +19,25 @@ export function responsesRequest(json: JsonObject): Body {
     slots.text(at, value, { role: 'user', unit: first });
     slots.text([...at, 'text'], objectAt(value).text, { role: 'user', unit: first });
   }
+  for (const [item, path] of slots.objects(['instructions'], instructions))
+    readItem(slots, item, path, -1, 'system');
+  readTools(slots, ['tools'], json.tools);
+  slots.told(['text', 'format'], objectAt(json.text).format);
   return slots.body(json, first + (Array.isArray(input) ? input.length : 1));
+}
+
+/** Members of a tool that only a server of MCP is told. */
+const UNTOLD = new Set(['authorization', 'headers']);
+
+function readTools(slots: Slots, at: JsonPath, tools: unknown): void {
+  if (!Array.isArray(tools)) {
+    slots.told(at, tools);
+    return;
+  }
+  const told = tools.map((tool: unknown) =>
+    Object.fromEntries(Object.entries(objectAt(tool)).filter(([name]) => !UNTOLD.has(name))),
+  );
+  if (told.length > 0) slots.told(at, told);
 }
 
 function objectAt(value: unknown): JsonObject {
@@ -55,6 +73,7 @@ function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, 
     case 'mcp_approval_request':
       slots.call([...path, 'arguments'], item.name, item.arguments, { role: 'assistant', unit });
       parts('output', { role: 'tool' });
+      slots.text([...path, 'error'], item.error, { role: 'tool', unit });
       break;
     case 'shell_call':
     case 'local_shell_call':
@@ -63,11 +82,22 @@ function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, 
     case 'apply_patch_call':
       slots.call([...path, 'operation'], 'apply_patch', item.operation, { role: 'assistant', unit });
       break;
+    case 'mcp_list_tools':
+      slots.told([...path, 'tools'], item.tools, draft);
+      break;
+    case 'mcp_approval_response':
+      slots.text([...path, 'reason'], item.reason, draft);
+      break;
+    case 'web_search_call':
+    case 'computer_call':
+      slots.call([...path, 'action'], item.type, item.action, { role: 'assistant', unit });
+      break;
     case 'code_interpreter_call':
       slots.call([...path, 'code'], 'code_interpreter', item.code, { role: 'assistant', unit });
       parts('outputs', { role: 'tool' });
       break;
     case 'file_search_call':
+      slots.prompts([...path, 'queries'], item.queries, { role: 'assistant', unit });
       parts('results', { role: 'tool' });
       break;
     case 'custom_tool_call':
@@ -76,6 +106,8 @@ function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, 
     default:
       if (typeof item.output === 'string' || Array.isArray(item.output)) parts('output', { role: 'tool' });
       else parts('content');
+      slots.told([...path, 'name'], item.name, draft);
       slots.text([...path, 'text'], item.text, draft);
+      slots.text([...path, 'revised_prompt'], item.revised_prompt, { role: 'assistant', unit });
   }
 }

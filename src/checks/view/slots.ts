@@ -1,5 +1,6 @@
 // Finding the texts of a body: what the readers of the APIs share.
 import { dataUrlOf, decodedText, isTextFile } from './encoded-text.ts';
+import { isLongerThan } from './json-length.ts';
 import { MOST_CHARACTERS } from './most-characters.ts';
 import type { Body, JsonObject, JsonPath, TextSlot } from './traffic.ts';
 
@@ -64,6 +65,20 @@ export class Slots {
     else if (typeof value === 'object' && value !== null) {
       this.text(path, this.#written(value), { ...known, form: 'json' });
     }
+  }
+
+  /** What the model is told beside the conversation: a text, or JSON whose names and texts all count. */
+  told(path: JsonPath, value: unknown, draft: Draft = { role: 'system', unit: -1 }): void {
+    const known = { ...draft, kind: 'told' as const };
+    if (typeof value === 'string') this.text(path, value, known);
+    else if (typeof value !== 'object' || value === null) return;
+    else if (isLongerThan(value, MOST_CHARACTERS)) this.unreadable();
+    else this.text(path, this.#written(value), { ...known, form: 'json' });
+  }
+
+  /** Members of the body itself that the model is told. */
+  toldMembers(json: JsonObject, names: readonly string[], at: JsonPath = []): void {
+    for (const name of names) this.told([...at, name], json[name]);
   }
 
   /**

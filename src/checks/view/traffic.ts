@@ -16,11 +16,14 @@ export type JsonPath = readonly (string | number)[];
 /** One text of a body. */
 export interface TextSlot {
   readonly path: JsonPath;
-  /** `content` is the text; a tool call's arguments and a model's reasoning are separate kinds. */
-  readonly kind: 'content' | 'tool_call' | 'reasoning';
+  /**
+   * `content` is the text; a tool call's arguments and a model's reasoning are separate kinds. `told` is what a model is
+   * told beside the conversation: tools, the form of the answer, names. Only checks that forbid something read it.
+   */
+  readonly kind: 'content' | 'tool_call' | 'reasoning' | 'told';
   /** system, developer, user, assistant or tool. */
   readonly role: string;
-  /** The message of a request, or the choice of an answer, that it belongs to; counted from 0. */
+  /** The message of a request, or the choice of an answer, that it belongs to; counted from 0. -1: to none. */
   readonly unit: number;
   /** The text itself. Of a tool call: its arguments as JSON text. */
   readonly text: string;

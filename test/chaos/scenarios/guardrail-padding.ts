@@ -20,7 +20,7 @@ const calling = (args: string) => ({
 const scenario: Scenario = {
   name: 'guardrail-padding',
   attack:
-    'a caller pads a forbidden text, puts it into tools’ arguments, escapes it, or has a redaction time out',
+    'a caller pads a forbidden text, puts it into tools’ arguments and descriptions, escapes it, writes it with unseen or look-alike letters, or has a redaction time out',
   bound: 'nothing forbidden reaches the provider: each is a 446 whose verdict says why',
   test: 'test/checks/closed.test.ts',
   async run(lab) {
@@ -43,6 +43,16 @@ const scenario: Scenario = {
           messages: [...Array(20_500).fill({ role: 'user' }), ...(saying(WORD).messages as object[])],
         },
         contains,
+      ],
+      ['unseen letters', saying([...WORD].join('\u200b')), contains],
+      ['look-alike letters', saying(WORD.replace('O', '\u041e')), contains],
+      [
+        'a description of a tool',
+        {
+          ...saying('go on'),
+          tools: [{ type: 'function', function: { name: 'f', description: WORD, parameters: {} } }],
+        },
+        { ...contains, scope: 'all' },
       ],
       ['a redaction that times out', saying(`${WORD} ${'a'.repeat(60)}!`), redact],
       ['a redaction of too much', saying(`${WORD} ${PADDING}`), redact],
