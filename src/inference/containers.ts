@@ -7,6 +7,7 @@ import type {
   GetContainerFileContentRequest,
 } from '../../gen/gateway/inference/v2/containers_pb.ts';
 import type { Call } from '../call/call.ts';
+import { RELAYED_CONTAINERS } from '../providers/relayed-rows.ts';
 import { formBody } from './files/form-body.ts';
 import { FormReader, type UploadMessage } from './files/form-reader.ts';
 import { contentOf, sendForm } from './files/native.ts';
@@ -16,20 +17,10 @@ import { relays } from './files/relays.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runWhole } from './pipeline/run.ts';
 
-const RELAYED = [
-  'createContainer',
-  'listContainers',
-  'getContainer',
-  'deleteContainer',
-  'listContainerFiles',
-  'getContainerFile',
-  'deleteContainerFile',
-] as const;
-
 /** The methods of ContainersService. */
 export function containersService(pipeline: Pipeline, copies: ProviderCopies) {
   return {
-    ...relays(pipeline, copies, RELAYED),
+    ...relays(pipeline, copies, RELAYED_CONTAINERS),
 
     async createContainerFile(
       messages: AsyncIterable<CreateContainerFileRequest>,
