@@ -10,7 +10,8 @@ import { type McpEdgeDeps, mcpEdge } from './mcp.ts';
 import type { PageRates } from './page-rates.ts';
 import { type PageDeps, pages } from './pages.ts';
 import { respondError } from './respond.ts';
-import { createRest, isRest, type RestDeps } from './rest.ts';
+import { createRest, isRest } from './rest.ts';
+import type { RestDeps } from './rest-deps.ts';
 import { strayHeaders } from './stray-headers.ts';
 
 /** What the edge is built of. */

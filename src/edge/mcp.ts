@@ -17,7 +17,7 @@ import { Leave } from './leave.ts';
 import { type McpPath, mcpPathOf } from './mcp-paths.ts';
 import { BodyReader } from './read-body.ts';
 import { respondError, respondJson } from './respond.ts';
-import type { RestDeps } from './rest.ts';
+import type { RestDeps } from './rest-deps.ts';
 import { writeStream } from './write-stream.ts';
 
 /** What the surface is built of. */

@@ -20,7 +20,7 @@ import { errorBody } from '../rest/error-body.ts';
 import { readQuery } from '../rest/query.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { Upgrades } from './responses-socket.ts';
-import type { RestDeps } from './rest.ts';
+import type { RestDeps } from './rest-deps.ts';
 import { SocketFrames } from './socket-frames.ts';
 import { SocketReading } from './socket-reading.ts';
 

@@ -20,7 +20,7 @@ import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
 import { isTooHeavy, LIGHT_BYTES } from '../rest/json-weight.ts';
 import { annotationsOf } from '../rest/routes.ts';
-import type { RestDeps } from './rest.ts';
+import type { RestDeps } from './rest-deps.ts';
 import { SocketReading } from './socket-reading.ts';
 
 /** A connection without a message for so long is closed, in milliseconds. */

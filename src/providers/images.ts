@@ -12,6 +12,7 @@ import type { MessageJson, Translated, TranslationContext } from './dialect.ts';
 import { arrayOf, isObject, objectOf, textOf } from './json-object.ts';
 import { type EstimatedTokens, imageKind, mediaUsage } from './usage/media.ts';
 import type { UsageReport } from './usage/report.ts';
+import { roughTokens } from './usage/rough-tokens.ts';
 import { readUsage } from './usage/tap.ts';
 
 /** One image of a provider that has a shape of its own. */
@@ -88,7 +89,6 @@ const IMAGE_TOKENS: Readonly<Record<string, readonly [number, number, number]>> 
   medium: [1056, 1584, 1568],
   high: [4160, 6240, 6208],
 });
-const CHARACTERS_PER_TOKEN = 4;
 
 /** What images take where the provider's count cannot be true: of an unknown quality, the most. */
 function tokensOf(images: number, prompt = '', quality?: string, size?: string): EstimatedTokens {
@@ -96,7 +96,7 @@ function tokensOf(images: number, prompt = '', quality?: string, size?: string):
     IMAGE_TOKENS[Object.hasOwn(IMAGE_TOKENS, quality ?? '') ? quality! : 'high']!;
   const [width = 0, height = 0] = (size ?? '').split('x').map(Number);
   const each = width < height ? upright : width > height ? lying : square;
-  return { input: Math.ceil(prompt.length / CHARACTERS_PER_TOKEN), outputImages: images * each };
+  return { input: roughTokens(prompt.length), outputImages: images * each };
 }
 
 /** What is made are images: its tokens are of images, where the report does not tell them apart. */

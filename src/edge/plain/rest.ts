@@ -9,8 +9,10 @@ import { codec } from '../../rest/codec.ts';
 import { annotationsOf, type Route } from '../../rest/routes.ts';
 import { answerHeaders } from '../../rpc/answer-headers.ts';
 import { isJson } from '../read-body.ts';
+import { type Parsed, parsed, wantsStream } from '../request-body.ts';
 import { errorAnswer, type JsonAnswer } from '../respond.ts';
-import { callOf, namedIn, type Parsed, parsed, type RestDeps, wantsStream } from '../rest.ts';
+import { callOf, namedIn } from '../rest-call.ts';
+import type { RestDeps } from '../rest-deps.ts';
 import { writeEvents } from '../write-events.ts';
 import type { Plain, PlainRequest, StreamedAnswer } from './connection.ts';
 

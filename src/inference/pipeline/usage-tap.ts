@@ -13,8 +13,8 @@ import { failureIn, mayFail } from '../../providers/event-failure.ts';
 import { type FrameParser, frameParser, framingOf } from '../../providers/framing.ts';
 import { parsedObject } from '../../providers/json-object.ts';
 import { mayReport, USAGE_MEMBERS } from '../../providers/usage/forms.ts';
+import { roughTokens } from '../../providers/usage/rough-tokens.ts';
 
-const BYTES_PER_TOKEN = 4;
 /** Longest member of a whole answer that is read, in bytes: reports of usage are far shorter, searches stand next to texts. */
 const MAX_MEMBER_BYTES = 256 * 1024;
 /** Decoded bytes of a compressed answer that are read. */
@@ -117,8 +117,8 @@ export class UsageTap {
 
   /** One token for each event, as providers send them; four bytes of JSON for each token of the request or answer. */
   #estimate(): Usage {
-    const made = this.#pieces > 0 ? this.#pieces : Math.ceil(this.#wholeBytes / BYTES_PER_TOKEN);
-    const [prompt, completion] = [Math.ceil(this.#asked() / BYTES_PER_TOKEN), made];
+    const made = this.#pieces > 0 ? this.#pieces : roughTokens(this.#wholeBytes);
+    const [prompt, completion] = [roughTokens(this.#asked()), made];
     return create(UsageSchema, {
       promptTokens: BigInt(prompt),
       completionTokens: BigInt(completion),

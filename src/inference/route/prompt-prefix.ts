@@ -1,5 +1,6 @@
 // What the turns of one conversation have in common, and what providers' prompt caches make of it.
 import { createHash } from 'node:crypto';
+import { roughTokens } from '../../providers/usage/rough-tokens.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -11,7 +12,6 @@ const MINIMA: readonly (readonly [family: string, version: RegExp, tokens: numbe
   ['gemini', /^/, 1024],
 ];
 const USUAL_MINIMUM = 1024;
-const CHARACTERS_PER_TOKEN = 4;
 /** Life of a cached prompt after each use, in milliseconds, where the request says nothing else. */
 const USUAL_LIFE_MS = 300_000;
 const LONG_LIFE_MS = 3_600_000;
@@ -35,7 +35,7 @@ export function cacheMinimum(model: string): number {
 export function promptTokens(request: Json): number {
   const walk = new Walk();
   for (const name of PROMPT) walk.read(request[name]);
-  return Math.ceil(walk.characters / CHARACTERS_PER_TOKEN);
+  return roughTokens(walk.characters);
 }
 
 /** How long the prompt stays cached after each use, in milliseconds. */

@@ -3,11 +3,10 @@
 
 import type { UsageRecord } from '../../call/record.ts';
 import { imageKind } from '../../providers/usage/media.ts';
+import { roughTokens } from '../../providers/usage/rough-tokens.ts';
 
 /** Output tokens of a call that states no maximum. */
 export const ASSUMED_OUTPUT_TOKENS = 1024;
-/** Bytes of a prompt's JSON for one token, as texts in European languages have; others have fewer. */
-const BYTES_PER_TOKEN = 4;
 
 /** More than any model takes or makes. */
 const MOST_TOKENS = 1_000_000_000;
@@ -38,7 +37,7 @@ const MAXIMA = ['maxCompletionTokens', 'maxTokens', 'maxOutputTokens'] as const;
  * @param hasOutput whether the operation makes tokens
  */
 export function estimateOf(bytes: number, request: object, hasOutput: boolean): Estimate {
-  const input = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MOST_TOKENS);
+  const input = Math.min(roughTokens(bytes), MOST_TOKENS);
   if (!hasOutput) {
     const media = mediaOf(request);
     return media === undefined ? { input, output: 0 } : { input, output: 0, media };

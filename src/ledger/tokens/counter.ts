@@ -1,5 +1,6 @@
 // Counts the tokens of texts, in a worker that starts when it is first needed.
 import { Worker } from 'node:worker_threads';
+import { roughTokens } from '../../providers/usage/rough-tokens.ts';
 
 /** Counts tokens. */
 export interface TokenCounter {
@@ -77,5 +78,5 @@ export function createTokenCounter(): TokenCounter {
 
 /** A quarter of a text's bytes: the estimate of its tokens where they are not counted. */
 export function measured(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4);
+  return roughTokens(Buffer.byteLength(text));
 }
