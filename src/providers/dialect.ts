@@ -116,6 +116,10 @@ export interface ProviderEntry {
   readonly realtime?: RealtimeWire;
   /** Whether requests to its models may name files that it keeps. */
   readonly fileIds?: true;
+  /** Its files are for no purpose: an upload names none. */
+  readonly filesWithoutPurpose?: true;
+  /** Takes OpenAI's own words and no others: requests are held against them before they are sent. */
+  readonly ownWords?: true;
   /** The form of its images where it is not OpenAI's. */
   readonly imageWire?: ImageWireName;
   /** Its names in the list that prices and models' facts are taken from (ledger/prices/take.ts). */

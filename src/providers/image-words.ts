@@ -60,8 +60,8 @@ export type ImageWords = Pick<
 >;
 
 /** @throws GatewayError `validation_failed` naming every member whose value OpenAI does not have */
-export function checkImageWords({ id }: ProviderEntry, request: Partial<ImageWords>): void {
-  if (id !== 'openai') return;
+export function checkImageWords({ ownWords }: ProviderEntry, request: Partial<ImageWords>): void {
+  if (!ownWords) return;
   const faults: Violation[] = [];
   const { model = '', size, n, stream, prompt = '', quality } = request;
   const { sizes, qualities, prompt: longest } = MODELS.find(([pattern]) => pattern.test(model))?.[1] ?? {};

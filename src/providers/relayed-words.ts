@@ -65,8 +65,8 @@ const WORDS: Readonly<Record<string, Words>> = Object.freeze({
 });
 
 /** @param method the name of the contract's method @throws GatewayError `validation_failed` naming every member at fault */
-export function checkRelayedWords({ id }: ProviderEntry, method: string, members: unknown): void {
-  if (id !== 'openai' || !Object.hasOwn(WORDS, method)) return;
+export function checkRelayedWords({ ownWords }: ProviderEntry, method: string, members: unknown): void {
+  if (!ownWords || !Object.hasOwn(WORDS, method)) return;
   const { words, required = [] } = WORDS[method]!;
   const faults: Violation[] = [];
   for (const field of required)

@@ -2,6 +2,7 @@
 // background. While its manager is ill the last good value is answered at once, for LAST_GOOD_MS at the most; only a
 // clear refusal of the manager (see `isRefusal`) forgets it.
 import type { GatewayError } from '../lib/errors.ts';
+import { LruCache } from '../lib/lru-cache.ts';
 import { isRefusal } from './failure.ts';
 
 export interface CacheDeps {
@@ -47,8 +48,7 @@ const MOST_PARTS = 100;
 
 export class SecretCache {
   readonly #deps: CacheDeps;
-  /** In the order of their last use. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LruCache<Entry>(MOST);
   #refreshes = 0;
 
   constructor(deps: CacheDeps) {
@@ -138,9 +138,7 @@ export class SecretCache {
       flight: undefined,
       parts: new Map(),
     };
-    this.#entries.delete(key);
     this.#entries.set(key, entry);
-    if (this.#entries.size > MOST) this.#entries.delete(this.#entries.keys().next().value!);
     return entry;
   }
 

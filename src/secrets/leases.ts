@@ -1,5 +1,6 @@
 // Logins and their tokens, kept while they are valid: one login at a time for each who logs in.
 import { hash } from 'node:crypto';
+import { LruCache } from '../lib/lru-cache.ts';
 
 export interface Lease<T> {
   readonly token: T;
@@ -13,7 +14,7 @@ const MOST = 1000;
 
 export class Leases<T> {
   readonly #now: () => number;
-  readonly #held = new Map<string, Lease<T>>();
+  readonly #held = new LruCache<Lease<T>>(MOST);
   readonly #running = new Map<string, Promise<T>>();
 
   constructor(now: () => number) {
@@ -30,9 +31,7 @@ export class Leases<T> {
     if (running !== undefined) return running;
     const flight = login()
       .then(({ token, expiresAt }) => {
-        this.#held.delete(key);
         this.#held.set(key, { token, expiresAt: now + spanOf(expiresAt - now) });
-        if (this.#held.size > MOST) this.#held.delete(this.#held.keys().next().value!);
         return token;
       })
       .finally(() => this.#running.delete(key));

@@ -1,5 +1,6 @@
 // Asks an authorisation server about a token (RFC 7662). The answer may be cached, never past the token's end.
 import { createHash } from 'node:crypto';
+import { LruCache } from '../../lib/lru-cache.ts';
 import { type CheckDeps, CheckFailure, type Clock, type Introspection } from '../contract/check.ts';
 import { isObject } from '../contract/parameters.ts';
 import type { JsonObject } from '../view/traffic.ts';
@@ -14,7 +15,7 @@ interface Entry {
 
 /** Makes the cache. */
 export function createIntrospection(clock: Clock): Introspection {
-  const kept = new Map<string, Entry>();
+  const kept = new LruCache<Entry>(MOST_KEPT);
   return {
     async claims(asking, deps) {
       const { cacheMs } = asking;
@@ -26,11 +27,8 @@ export function createIntrospection(clock: Clock): Introspection {
       if (cacheMs > 0 && entry !== undefined && entry.until > clock.now()) return entry.claims;
       const claims = await ask(asking, deps);
       const end = typeof claims?.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY;
-      kept.delete(key);
-      if (cacheMs > 0) {
-        if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
-        kept.set(key, { claims, until: Math.min(clock.now() + cacheMs, end) });
-      }
+      if (cacheMs > 0) kept.set(key, { claims, until: Math.min(clock.now() + cacheMs, end) });
+      else kept.delete(key);
       return claims;
     },
   };

@@ -3,6 +3,7 @@ import type { JSONWebKeySet } from 'jose';
 import { Aborter } from '../../lib/abort.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { GatewayError } from '../../lib/errors.ts';
+import { LruCache } from '../../lib/lru-cache.ts';
 import { CheckFailure, type Clock } from '../contract/check.ts';
 import type { KeySets } from '../contract/key-sets.ts';
 import { isObject } from '../contract/parameters.ts';
@@ -21,7 +22,7 @@ interface Entry {
 
 /** Makes the cache. */
 export function createKeySets(dialer: Dialer, clock: Clock): KeySets {
-  const kept = new Map<string, Entry>();
+  const kept = new LruCache<Entry>(MOST_KEPT);
   const flights = new Map<string, Promise<JSONWebKeySet>>();
 
   function fetch(url: string): Promise<JSONWebKeySet> {
@@ -29,8 +30,6 @@ export function createKeySets(dialer: Dialer, clock: Clock): KeySets {
     if (known !== undefined) return known;
     const flight = read(dialer, url)
       .then((set) => {
-        kept.delete(url);
-        if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
         kept.set(url, { set, fetchedAt: clock.now() });
         return set;
       })

@@ -2,6 +2,7 @@
 import { Ajv } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { LruCache } from '../../lib/lru-cache.ts';
 import { CheckFailure } from '../contract/check.ts';
 import { excerptOfText, excerptOfValue } from './excerpt.ts';
 import { FORMATS } from './formats.ts';
@@ -12,7 +13,7 @@ const MOST_KEPT = 50;
 const MOST_VIOLATIONS = 20;
 
 type Validate = ReturnType<Ajv['compile']>;
-const kept = new Map<string, Validate>();
+const kept = new LruCache<Validate>(MOST_KEPT);
 
 /** Compiles once what ajv makes on first use, before a worker reports ready: the deadline is for users' work only. */
 export function warm(): void {
@@ -50,7 +51,6 @@ function compiled(schema: string): Validate {
   const known = kept.get(schema);
   if (known !== undefined) return known;
   const validate = compile(JSON.parse(schema));
-  if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
   kept.set(schema, validate);
   return validate;
 }

@@ -7,6 +7,6 @@ const OPENAI_PURPOSES = new Set(['assistants', 'batch', 'fine-tune', 'vision', '
 
 /** @throws GatewayError validation_failed naming the member */
 export function checkPurpose(purpose: string, bound: BoundTarget | undefined): void {
-  if (bound?.target.provider.id === 'openai' && !OPENAI_PURPOSES.has(purpose))
+  if (bound?.target.provider.ownWords && !OPENAI_PURPOSES.has(purpose))
     throw invalidField('purpose', `must be one of ${[...OPENAI_PURPOSES].join(', ')}`);
 }

@@ -139,8 +139,7 @@ function tailOf({ head, tail }: Reader, bound: BoundTarget | undefined): UploadF
   if (head.purpose !== undefined && tail?.purpose !== undefined)
     throw invalidField('purpose', 'must be given once');
   const purpose = head.purpose ?? tail?.purpose;
-  // Anthropic's files have none.
-  if (purpose === undefined && bound?.target.provider.dialect !== 'anthropic')
+  if (purpose === undefined && !bound?.target.provider.filesWithoutPurpose)
     throw invalidField('purpose', 'is required: what the file is for, e.g. "batch"');
   if (tail?.purpose !== undefined) checkPurpose(tail.purpose, bound);
   return tail;

@@ -1,5 +1,6 @@
 // Which target of a load balance has a conversation's prompt in its provider's cache.
 import { createHash } from 'node:crypto';
+import { LruCache } from '../../lib/lru-cache.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import type { BalancePlan } from '../plan/plan.ts';
 import { fieldValue, type StickyInput } from './call-fields.ts';
@@ -19,7 +20,7 @@ interface Binding {
 
 /** Warm targets: in the shared state, where there is one and it answers; in this process else. */
 export class AffinityStore {
-  readonly #kept = new Map<string, Binding>();
+  readonly #kept = new LruCache<Binding>(MOST_KEPT);
   readonly #state: State | undefined;
   readonly #now: () => number;
 
@@ -80,9 +81,7 @@ export class AffinityStore {
   }
 
   #keep(name: string, index: number, ttlMs: number): void {
-    this.#kept.delete(name);
     this.#kept.set(name, { index, endsAt: this.#now() + ttlMs });
-    if (this.#kept.size > MOST_KEPT) this.#kept.delete(this.#kept.keys().next().value ?? '');
   }
 }
 

@@ -1,5 +1,6 @@
 // Which target of a load balance a caller stays with: for a time, and where instances share state in all of them.
 import { createHash } from 'node:crypto';
+import { LruCache } from '../../lib/lru-cache.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import type { BalancePlan } from '../plan/plan.ts';
 import { type AffinityStore, warmTarget } from './affinity.ts';
@@ -17,7 +18,7 @@ interface Binding {
 
 /** Bindings: of this process first, then those of all processes. */
 export class StickyStore {
-  readonly #bindings = new Map<string, Binding>();
+  readonly #bindings = new LruCache<Binding>(MOST_KEPT);
   readonly #state: Pick<SharedState, 'acquireLease'> | undefined;
   readonly #now: () => number;
 
@@ -35,7 +36,7 @@ export class StickyStore {
       this.#state === undefined
         ? { index: chosen, endsAt: this.#now() + ttlMs }
         : await this.#shared(organisationId, key, chosen, ttlMs);
-    this.#keep(name, binding);
+    this.#bindings.set(name, binding);
     return binding.index;
   }
 
@@ -53,12 +54,6 @@ export class StickyStore {
     } catch {
       return local;
     }
-  }
-
-  #keep(name: string, binding: Binding): void {
-    this.#bindings.delete(name);
-    this.#bindings.set(name, binding);
-    if (this.#bindings.size > MOST_KEPT) this.#bindings.delete(this.#bindings.keys().next().value ?? '');
   }
 }
 

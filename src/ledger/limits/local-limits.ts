@@ -1,5 +1,7 @@
 // Limits that this instance counts alone while the shared store does not answer: from the store's last answer,
 // plus its own calls since.
+
+import { LruCache } from '../../lib/lru-cache.ts';
 import { createWindows, type Place, type WindowName, type Windows } from '../../store/memory/windows.ts';
 import { sliceLength } from '../../store/shared/admit.ts';
 import { SLICES } from '../../store/shared/bounds.ts';
@@ -20,12 +22,12 @@ interface Seen {
   readonly at: number;
 }
 
-/** Limits that are remembered; the ones seen first go first. */
+/** Limits that are remembered. */
 const MOST_SEEN = 50_000;
 
 /** Of all organisations. A limit that nothing is known of counts from zero. */
 export class LocalLimits {
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new LruCache<Seen>(MOST_SEEN);
   readonly #inFlight = new Map<string, number>();
   readonly #budgets = new Map<string, bigint>();
   readonly #seeded = new Set<string>();
@@ -168,7 +170,6 @@ export class LocalLimits {
 
   #remember(name: string, used: bigint, at: number): void {
     this.#seen.set(name, { used: used < 0n ? 0n : used, at });
-    if (this.#seen.size > MOST_SEEN) this.#seen.delete(this.#seen.keys().next().value as string);
   }
 }
 

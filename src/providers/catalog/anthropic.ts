@@ -6,6 +6,7 @@ export const anthropic: ProviderEntry = {
   id: 'anthropic',
   name: 'Anthropic',
   dialect: 'anthropic',
+  filesWithoutPurpose: true,
   baseUrl: 'https://api.anthropic.com/v1',
   auth: 'x-api-key',
   streamUsage: 'unasked',

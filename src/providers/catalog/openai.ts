@@ -15,6 +15,7 @@ export const openai: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   fileIds: true,
+  ownWords: true,
   realtime: OPENAI_REALTIME,
   native: [
     ...KEEPS_RESPONSES,

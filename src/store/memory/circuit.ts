@@ -1,4 +1,6 @@
 // Circuits in memory.
+
+import { LruCache } from '../../lib/lru-cache.ts';
 import { CIRCUIT_SLICES, type Circuit, type CircuitRules, opens } from '../shared/circuit.ts';
 import type { Body } from './call.ts';
 
@@ -23,7 +25,8 @@ export function circuitBodies(): {
   readonly report: Body<'reportCircuit'>;
   readonly read: Body<'readCircuit'>;
 } {
-  const circuits = new Map<string, Kept>();
+  // Callers choose the names, so the number is bounded.
+  const circuits = new LruCache<Kept>(MOST_CIRCUITS);
 
   const nameOf = (org: string, key: string): string => `${org}\0${key}`;
   const fresh = (openUntil = 0): Kept => ({ slices: new Map(), openUntil, probe: undefined, probeUntil: 0 });
@@ -32,8 +35,6 @@ export function circuitBodies(): {
     const name = nameOf(org, key);
     const found = circuits.get(name) ?? fresh();
     circuits.set(name, found);
-    // Callers choose the names, so the number is bounded: the oldest circuits are evicted first.
-    if (circuits.size > MOST_CIRCUITS) circuits.delete(circuits.keys().next().value ?? '');
     return found;
   }
 

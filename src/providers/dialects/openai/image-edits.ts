@@ -24,7 +24,7 @@ export function imageEdits(json: MessageJson): Operation<ImageEditHead, Images> 
     request(request, { target: { provider } }): Outbound {
       checkImageWords(provider, request);
       const { inputFidelity: fidelity } = request;
-      if (provider.id === 'openai' && fidelity !== undefined && !FIDELITIES.includes(fidelity))
+      if (provider.ownWords && fidelity !== undefined && !FIDELITIES.includes(fidelity))
         throw invalidField('input_fidelity', `must be one of ${FIDELITIES.join(', ')}`, 'in');
       return { method: 'POST', path: '/images/edits', headers: HEADERS, body: undefined };
     },

@@ -46,10 +46,10 @@ const HEADERS = Object.freeze(['content-type', 'application/json', 'accept', '*/
 
 /** OpenAI's own values, where OpenAI is called. @throws GatewayError `validation_failed` */
 function checkWords(
-  { id }: ProviderEntry,
+  { ownWords }: ProviderEntry,
   { responseFormat, streamFormat, voice }: CreateSpeechRequest,
 ): void {
-  if (id !== 'openai') return;
+  if (!ownWords) return;
   const faults: Violation[] = [];
   if (voice === undefined) faults.push({ field: 'voice', rule: 'required', message: 'is required' });
   if (responseFormat !== undefined && !Object.hasOwn(SPEECH_TYPES, responseFormat)) {

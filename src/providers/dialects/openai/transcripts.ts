@@ -50,11 +50,11 @@ function readAnswer(json: MessageJson): Operation<unknown, Transcription>['respo
 
 /** OpenAI's own values, where OpenAI is called. @throws GatewayError `validation_failed` */
 function checkWords(
-  { id }: ProviderEntry,
+  { ownWords }: ProviderEntry,
   request: TranscriptionHead | TranslationHead,
   formats: readonly string[],
 ): void {
-  if (id !== 'openai') return;
+  if (!ownWords) return;
   const faults: Violation[] = [];
   const { responseFormat: format } = request;
   if (format !== undefined && !formats.includes(format))

@@ -48,8 +48,8 @@ function videoOf(json: MessageJson, object: JsonObject, asked: string | undefine
 }
 
 /** OpenAI's own values, where OpenAI is called. @throws GatewayError `validation_failed` */
-function checkWords({ id }: ProviderEntry, { seconds, size }: VideoHead): void {
-  if (id !== 'openai') return;
+function checkWords({ ownWords }: ProviderEntry, { seconds, size }: VideoHead): void {
+  if (!ownWords) return;
   const faults: Violation[] = [];
   if (seconds !== undefined && !SECONDS.includes(seconds))
     faults.push({ field: 'seconds', rule: 'in', message: `must be one of ${SECONDS.join(', ')}` });
