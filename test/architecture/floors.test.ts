@@ -186,6 +186,11 @@ test('no any', (t) => {
   t.deepEqual(pathsOf(used), []);
 });
 
+test('no code asks which provider it is: that is a fact of the literal', (t) => {
+  const asks = sources.filter(({ code }) => /\b[pP]rovider(?:Id|\.id|\.dialect)\s*[!=]==\s*''./.test(code));
+  t.deepEqual(pathsOf(asks), []);
+});
+
 test('the environment is read by the command and settings only', (t) => {
   const readers = sources.filter(
     ({ code, path }) =>
