@@ -9,6 +9,7 @@ import { ENDPOINTS } from '../inference/batches/endpoints.ts';
 import type { OutputRow } from '../inference/batches/output-rows.ts';
 import type { BatchMaker } from '../inference/batches/provider-collection.ts';
 import type { RowBooks, RowsToBook } from '../inference/batches/row-books.ts';
+import { pricedTier } from '../inference/pipeline/attempt.ts';
 import type { Books } from '../ledger/books.ts';
 import { chargedBudgetsOf } from '../ledger/charged-budgets.ts';
 import type { Admission } from '../ledger/limits/admission.ts';
@@ -194,7 +195,7 @@ function entryOf(batch: RowsToBook, row: OutputRow, id: string, facts: Facts): R
 }
 
 function attemptOf(
-  { bound, at, model, jobId }: RowsToBook,
+  { bound, at, model, jobId, plain }: RowsToBook,
   row: OutputRow,
   id: string,
   { host, target }: Facts,
@@ -205,6 +206,7 @@ function attemptOf(
   const asked = model ?? answered;
   const pricing = bound.stored?.pricing?.(asked);
   const budgets = chargedBudgetsOf(target);
+  const tier = plain === undefined ? (jobId === undefined ? TIER : undefined) : pricedTier(plain.tier);
   return {
     id,
     provider: bound.target.provider.id,
@@ -215,7 +217,7 @@ function attemptOf(
     outcome: isDone ? 'success' : 'error',
     startedAt: at,
     latencyMs: 0,
-    ...(jobId === undefined ? { serviceTier: TIER } : {}),
+    ...(tier === undefined ? {} : { serviceTier: tier }),
     ...(usage && { usage }),
     ...(usage === undefined && isDone ? { unpriced: true as const } : {}),
     ...(report === 'refused' ? { usageRefused: true as const } : {}),

@@ -114,7 +114,7 @@ export function registrations(
     implement(ModerationsService, moderationsService(pipeline)),
     implement(RerankService, rerankService(pipeline)),
     ...media(pipeline, identity.sessionsOf),
-    responses(pipeline, identity),
+    responses(pipeline, identity, identity.settling),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(TestsService, testsService(pipeline, ownModels.providersOf)),
@@ -140,8 +140,12 @@ function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
 }
 
 /** What is no text. */
-function responses(pipeline: Pipeline, { keptResponses, backgroundRuns }: ResponsesDeps): Registration {
-  return implement(ResponsesService, responsesService(pipeline, keptResponses, backgroundRuns));
+function responses(
+  pipeline: Pipeline,
+  { keptResponses, backgroundRuns }: ResponsesDeps,
+  settling: SettleDeps,
+): Registration {
+  return implement(ResponsesService, responsesService(pipeline, keptResponses, backgroundRuns, settling));
 }
 
 function media(pipeline: Pipeline, sessionsOf: RealtimeDeps): Registration[] {

@@ -29,6 +29,7 @@ test.before(async () => {
       asked.set(test, [...seen, String(req.headers['x-client-request-id'])]);
       const path = req.url ?? '';
       const wire = path.endsWith('/messages') ? MESSAGES : path.endsWith('/responses') ? RESPONSES : CHAT;
+      if (way === 'background') return background(req, res, test, text);
       const { stream = false } = JSON.parse(text) as { stream?: boolean };
       answer(res, wire, way === 'flaky' && seen.length >= 2 ? 'ok' : way, stream);
     });
@@ -166,6 +167,29 @@ function answer(res: http.ServerResponse, wire: Wire, way: string, stream: boole
   if (way === 'fails-late') return void res.end(eventText(wire.fails));
   if (way !== 'stops') write(wire.ends);
   res.end();
+}
+
+/** A provider that makes responses in the background: each is over when it is read. */
+function background(req: http.IncomingMessage, res: http.ServerResponse, test: string, text: string): void {
+  const body = (text === '' ? {} : JSON.parse(text)) as Json;
+  const own = { ...RESPONSE, id: `resp_${test.replaceAll('-', '')}`, background: true, model: 'gpt-4o' };
+  const done = { ...own, status: 'completed', output: [ITEM], usage: USED };
+  const created = {
+    type: 'response.created',
+    sequence_number: 0,
+    response: { ...own, status: 'queued', usage: null },
+  };
+  const events = [
+    created,
+    ...RESPONSES.says,
+    { type: 'response.completed', sequence_number: 2, response: done },
+  ];
+  if (body.stream === true || req.url?.includes('stream=true')) {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.map(eventText).join(''));
+    return;
+  }
+  res.writeHead(200, { 'content-type': 'application/json' });
+  res.end(JSON.stringify(req.method === 'POST' && !req.url?.endsWith('/cancel') ? created.response : done));
 }
 
 const FORMS = {
@@ -375,3 +399,35 @@ test('Responses in the background that the gateway makes: one entry, and what it
   t.is(entries.length, 1);
   t.is(entries[0]!.cost_exact, String(one.price));
 });
+
+for (const [what, begins, reads] of [
+  ['read whole, again and again', {}, ['', '', '']],
+  ['read as events, and whole', {}, ['?stream=true', '']],
+  ['stopped', {}, ['/cancel', '']],
+  ['streamed to its end, and read', { stream: true }, ['', '?stream=true']],
+] as const)
+  test(`a response that its provider makes in the background is paid once: ${what}`, async (t) => {
+    const { made, id, trace, price } = await world('Responses, native', ['background'], {}, false);
+    const text = await (await post({ ...made, body: { ...made.body, ...begins, background: true } })).text();
+    t.regex(text, /"status":"queued"/);
+    const url = `${made.url}/resp_${trace.replaceAll('-', '')}`;
+    for (const path of reads) {
+      const method = path === '/cancel' ? 'POST' : 'GET';
+      const read = await fetch(url + path, { method, headers: made.headers });
+      t.is(read.status, 200, path);
+      t.regex(await read.text(), /"status":"completed"/);
+    }
+    const isStreamed = 'stream' in begins;
+    const calls = 1 + reads.length + (isStreamed ? 0 : 1);
+    const entries = await client.logs(trace, calls);
+    t.is(entries.length, calls);
+    const costs = entries.map(({ cost_exact: cost }) => cost ?? '0').filter((cost) => cost !== '0');
+    t.deepEqual(costs, [String(price)]);
+    for (const { unpriced } of entries) t.falsy(unpriced);
+    const spent = Number(`${price}e-12`);
+    const record = await client.keyUntil(id, ({ usage_limits: limit }) => {
+      const { held_usage: held, current_usage: used } = limit as Json;
+      return held === 0 && used === spent;
+    });
+    t.like(record.usage_limits, { held_usage: 0, current_usage: spent });
+  });

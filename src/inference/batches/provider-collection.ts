@@ -21,10 +21,10 @@ export interface Settling {
   readonly done: boolean;
 }
 
-/** A note: of an input file, of a batch, of a file that a batch has written, or of a fine-tuning job. */
+/** A note: of an input file, of a batch, of a file that a batch has written, of a fine-tuning job, or of a response in the background. */
 export interface ProviderBatchBody {
-  readonly kind: 'input' | 'batch' | 'output' | 'job';
-  /** Of the input's first row: providers take one model a file. Of a job: the model that is trained. */
+  readonly kind: 'input' | 'batch' | 'output' | 'job' | 'response';
+  /** Of the input's first row: providers take one model a file. Of a job: the model that is trained. Of a response: the one that was asked for. */
   readonly model?: string;
   readonly endpoint?: string;
   readonly maker?: BatchMaker;

@@ -69,6 +69,12 @@ export class ProviderNotes {
     await this.#note(call, noteId(bound, 'job', id), { kind: 'job', model, maker: makerOf(call) });
   }
 
+  /** A provider makes a response in the background. @throws GatewayError store_unavailable */
+  async response(call: Call, bound: BoundTarget, id: string): Promise<void> {
+    const body: ProviderBatchBody = { kind: 'response', model: call.record.model, maker: makerOf(call) };
+    await this.insert(call, noteId(bound, 'response', id), body);
+  }
+
   /** A batch was seen: the files that it has written. */
   async outputs(
     call: Call,

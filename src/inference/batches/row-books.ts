@@ -18,6 +18,8 @@ export interface RowsToBook {
   readonly batchId: string | undefined;
   /** Of a fine-tuning job, which is one row and has no batch prices. */
   readonly jobId?: string;
+  /** Of a response in the background: it has the prices of a single call, of the tier that it was served by. */
+  readonly plain?: { readonly tier: string | undefined };
   readonly endpoint: string | undefined;
   /** That the rows asked for; undefined: not known, what the answers name counts. */
   readonly model: string | undefined;

@@ -27,6 +27,11 @@ const MOST_NAME = 2048;
 /** Words for what costs the plain rates. */
 const USUAL_TIERS = new Set(['', 'auto', 'default', 'standard', 'standard_only', 'on_demand']);
 
+/** The tier, where it does not cost the plain rates. */
+export function pricedTier(tier: string | undefined): string | undefined {
+  return tier === undefined || USUAL_TIERS.has(tier) ? undefined : tier;
+}
+
 /** A record while it is filled: members that were not reported stay absent. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -221,7 +226,8 @@ export class Attempt {
     // A refused report that nothing is estimated from says that it was paid for, not that it was free.
     const unknown = ended.unpriced || (refused && exchange === undefined);
     if (unknown && record === undefined) entry.unpriced = true;
-    if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
+    const priced = pricedTier(this.#tier);
+    if (priced !== undefined) entry.serviceTier = priced;
     if (this.pricedBy !== undefined) {
       const pricing = this.pricedBy(this.#model || answeredBy);
       if (pricing !== undefined) entry.pricing = pricing;

@@ -23,6 +23,7 @@ import { messageOf } from '../../providers/forms/responses/form.ts';
 import { eventMessage } from '../../providers/forms/responses/pieces.ts';
 import type { AnswerOf, OperationName, RequestOf } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
+import type { SettleDeps } from '../batches/settle-output.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { type Narrowed, runStream, runWhole } from '../pipeline/run.ts';
 import { begun, isOwn } from './background.ts';
@@ -33,14 +34,20 @@ import { Keeper } from './keep.ts';
 import { goesOn, keptEvents } from './kept-events.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 import { routedTo } from './made-by.ts';
+import { PaidLater } from './paid-later.ts';
 import { keptOf, ownerOf, type Resolved, resolved } from './resolve.ts';
 import { checkResponse } from './rules.ts';
 import { toldEvents } from './told-events.ts';
 import { isWarmUp, warmedUp, warmUpOf, withoutGenerate } from './warm-up.ts';
 
 /** The methods of ResponsesService. */
-export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: BackgroundRuns) {
-  const room = { pipeline, kept, runs };
+export function responsesService(
+  pipeline: Pipeline,
+  kept: KeptResponses,
+  runs: BackgroundRuns,
+  settling: SettleDeps,
+) {
+  const room = { pipeline, kept, runs, later: new PaidLater(pipeline, settling) };
   return { ...madeResponses(room), ...keptResponses(room) };
 }
 
@@ -49,10 +56,11 @@ interface ResponsesRoom {
   readonly pipeline: Pipeline;
   readonly kept: KeptResponses;
   readonly runs: BackgroundRuns;
+  readonly later: PaidLater;
 }
 
 /** The methods that make responses. */
-function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
+function madeResponses({ pipeline, kept, runs, later }: ResponsesRoom) {
   const streamed = ({ request, made }: Resolved<CreateResponseRequest>, call: Call) =>
     runStream(pipeline, call, 'responses', request, request.model, wayTo(made));
 
@@ -96,6 +104,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
         plain.request.model,
         wayTo(plain.made),
       );
+      if (request.background === true) await later.begun(call, plain.request.model, answer);
       const keeper = new Keeper(kept, pipeline, call, plain);
       const told = plain.before.length === 0 ? answer : following(answer, request.previousResponseId ?? '');
       await keeper.keepWhole(told);
@@ -109,7 +118,9 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
       const plain = await resolved(kept, runs, call, request);
       if (call.detach !== undefined && (await isOwn(pipeline, call, request)))
         return asEvents(await inBackground(plain, call, request.previousResponseId, asEvents));
-      const events = await streamed(plain, call);
+      const own = await streamed(plain, call);
+      const isLater = request.background === true;
+      const events = isLater ? later.making(own, call, plain.request.model) : own;
       const isReplaced = plain.before.length > 0 || warmUpOf(call, request.previousResponseId) !== undefined;
       const previous = isReplaced ? request.previousResponseId : undefined;
       return toldEvents(events, new Keeper(kept, pipeline, call, plain), previous);
@@ -130,7 +141,7 @@ function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
 }
 
 /** The methods of responses that are there. */
-function keptResponses({ pipeline, kept, runs }: ResponsesRoom) {
+function keptResponses({ pipeline, kept, runs, later }: ResponsesRoom) {
   /** Asks the provider that made the response. */
   const atMaker = <N extends OperationName>(
     call: Call,
@@ -149,7 +160,7 @@ function keptResponses({ pipeline, kept, runs }: ResponsesRoom) {
     async getResponse(request: GetResponseRequest, call: Call): Promise<ModelResponse> {
       const known = await found(call, request.responseId);
       if (known?.whole !== undefined) return messageOf(codec, known.whole.response);
-      return atMaker(call, 'getResponse', request, known);
+      return later.read(call, known, await atMaker(call, 'getResponse', request, known));
     },
 
     async streamKeptResponse(request: GetResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
@@ -157,7 +168,8 @@ function keptResponses({ pipeline, kept, runs }: ResponsesRoom) {
       const known = await found(call, id);
       const after = startingAfter === undefined ? undefined : Number(startingAfter);
       if (known?.whole !== undefined) return keptEvents({ kept, runs }, call, id, known, after);
-      return runStream(pipeline, call, 'getResponse', request, modelAt(known), wayTo(known));
+      const events = await runStream(pipeline, call, 'getResponse', request, modelAt(known), wayTo(known));
+      return later.reading(events, call, known);
     },
 
     async deleteResponse(request: DeleteResponseRequest, call: Call): Promise<DeletedResponse> {
@@ -176,7 +188,8 @@ function keptResponses({ pipeline, kept, runs }: ResponsesRoom) {
     async cancelResponse(request: CancelResponseRequest, call: Call): Promise<ModelResponse> {
       const { responseId: id } = request;
       const known = await found(call, id);
-      if (known?.whole === undefined) return atMaker(call, 'cancelResponse', request, known);
+      if (known?.whole === undefined)
+        return later.read(call, known, await atMaker(call, 'cancelResponse', request, known));
       const { response } = known.whole;
       if (response.background !== true)
         throw invalidField('response_id', 'names a response that is not made in the background');

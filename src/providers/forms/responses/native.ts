@@ -19,6 +19,7 @@ import type {
   MessageJson,
   Operation,
   Outbound,
+  ProviderEntry,
   StreamingOperation,
   Translated,
   TranslationContext,
@@ -27,6 +28,7 @@ import { errorInside, speaksOfError } from '../../dialects/openai/error.ts';
 import { readAnyObject, readObject } from '../../dialects/openai/response.ts';
 import { FailedAnswer } from '../../failed-answer.ts';
 import { arrayOf, isObject, textOf } from '../../json-object.ts';
+import type { UsageReport } from '../../usage/report.ts';
 import { ResponseSearches, withSearches } from '../../usage/searches.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { jsonOf } from '../json-of.ts';
@@ -141,7 +143,12 @@ function made({ object, ...read }: ReadResponse, { target }: TranslationContext)
   return read;
 }
 
-function usageOf(json: MessageJson, object: JsonObject, { target: { provider } }: TranslationContext) {
+function usageOf(json: MessageJson, object: JsonObject, { target }: TranslationContext): UsageReport {
+  return responseUsage(json, object, target.provider);
+}
+
+/** What a whole response used. */
+export function responseUsage(json: MessageJson, object: JsonObject, provider: ProviderEntry): UsageReport {
   const counts = usageIn(object);
   const searches = new ResponseSearches();
   searches.push(object);
