@@ -1,12 +1,15 @@
 // The embedded log's own: what is sealed, sent again, left by a crash or by an earlier version, and what outlives entries.
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -431,6 +434,43 @@ test('a damaged segment: the rest is served, sums still have it, it is told once
     writeFileSync(path, whole);
     const mended = await open(dataDir);
     t.deepEqual(await allOf(mended), entries);
+    await mended.close();
+  }
+});
+
+test('what stands in the place of a file: the rest is served, it is named, and all is back when mended', async (t) => {
+  const { dataDir, entries } = await sealedLog();
+  const file = filesOf(dataDir).find((name) => name.startsWith('entries-'))!;
+  const path = join(dataDir, 'logs', file);
+  const whole = readFileSync(path);
+  const places: Readonly<Record<string, () => void>> = {
+    'a folder with something in it': () => {
+      mkdirSync(path);
+      writeFileSync(join(path, 'mine'), 'x');
+    },
+    'a link that leads to itself': () => symlinkSync(path, path),
+    'a link that leads nowhere': () => symlinkSync(join(dataDir, 'nowhere'), path),
+    'a pipe': () => execFileSync('mkfifo', [path]),
+  };
+  for (const [what, put] of Object.entries(places)) {
+    rmSync(path);
+    put();
+    const found: LogDamage[] = [];
+    const store = await openSqliteStore({
+      dataDir,
+      collections: [],
+      onDamage: (damage) => void found.push(damage),
+    });
+    const left = await allOf(store);
+    t.true(left.length > 0 && left.length < entries.length, `${what}: the rest is served`);
+    t.deepEqual([...new Set(found.map((one) => one.file))], [file], `${what}: it is named`);
+    await store.close();
+    t.true(inspectLog(dataDir).damages.length > 0, what);
+    t.not(lstatSync(path, { throwIfNoEntry: false }), undefined, `${what}: it is left where it is`);
+    rmSync(path, { recursive: true });
+    writeFileSync(path, whole);
+    const mended = await open(dataDir);
+    t.deepEqual(await allOf(mended), entries, what);
     await mended.close();
   }
 });

@@ -1,12 +1,12 @@
 // A file of the request log that a full disk or a broken copy cut short.
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listed, ranFolder, wholeAgain } from '../data-folders.ts';
 import { atMost, isTrue, type Scenario } from '../scenario.ts';
 
 const scenario: Scenario = {
   name: 'truncated-segment',
-  attack: 'a file of the request log is cut short',
+  attack: 'a file of the request log is cut short, or a folder stands in its place',
   bound:
     'the rest is listed; the file is named once in the process log and counted in /metrics; mended, all is there',
   test: 'test/store/log-embedded.test.ts',
@@ -25,11 +25,19 @@ const scenario: Scenario = {
     const metrics = await (await fetch(`${gateway.origin}/metrics`)).text();
     const least = Math.min(...found);
     await gateway.child.stop();
+    rmSync(path);
+    mkdirSync(path);
+    const beside = await lab.startGateway({}, { dataDir: ran.dataDir });
+    const left = await listed(beside);
+    const named = beside.child.output().includes(file);
+    await beside.child.stop();
+    rmSync(path, { recursive: true });
     writeFileSync(path, whole);
     return [
       isTrue('lists are served without it', least > 0 && least < ran.entries, found.join(', ')),
       atMost('entries left out', ran.entries - least, 20, 'entries'),
       isTrue('it is named once in the process log', told === 1, String(told)),
+      isTrue('a folder in its place: the rest is listed, and it is named', left > 0 && named, String(left)),
       isTrue('it is counted in /metrics', /^sluice_request_log_damaged [1-9]/m.test(metrics)),
       ...(await wholeAgain(lab, ran)),
     ];

@@ -1,5 +1,5 @@
 // What a reader found damaged: left out of its answers for a while, and told once.
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StatementCache } from '../statement-cache.ts';
 import type { DamagedSegment, LogDamage } from './damage.ts';
@@ -33,8 +33,7 @@ export class DamageFound {
     const there = new Map<string, boolean>();
     for (const row of readSegments(cached, 0)) {
       const { file } = row;
-      if (!there.has(file))
-        there.set(file, statSync(join(folder, file), { throwIfNoEntry: false }) !== undefined);
+      if (!there.has(file)) there.set(file, existsSync(join(folder, file)));
       if (!there.get(file)) this.found(damagedAt(row, 'the file is missing'));
     }
   }

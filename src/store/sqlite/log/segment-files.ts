@@ -1,6 +1,6 @@
 // The files that segments are in: one for each bucket, written at its end and dropped as a whole. Who knows a segment
 // has it from the table of segments; bytes that no row of it names are of a writer that was killed.
-import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ByteSource } from './blobs.ts';
 import { DamagedSegment } from './damage.ts';
@@ -11,6 +11,20 @@ import { checkedSource, checkParts, damagedAt, headBytesOf, headOf } from './seg
 
 /** Files held open. */
 const OPEN = 64;
+/** A pipe in the place of a file must not be waited for. */
+const AS_READER = constants.O_RDONLY | constants.O_NONBLOCK;
+/** What the system says of one file: it is none, a loop of links, closed to this process, or on a bad disk. */
+const UNREADABLE = new Set([
+  'EISDIR',
+  'ENOTDIR',
+  'ELOOP',
+  'EACCES',
+  'EPERM',
+  'EIO',
+  'ENXIO',
+  'ESPIPE',
+  'EAGAIN',
+]);
 
 /** Reads segments. Throws the system's error when a file is gone. */
 export class SegmentFiles {
@@ -72,12 +86,20 @@ export class SegmentFiles {
   }
 
   #read(row: SegmentRow, offset: number, into: Uint8Array): void {
-    const { file } = row;
-    const fd = this.#open.get(file) ?? this.#openFile(file);
     for (let done = 0; done < into.length; ) {
-      const read = readSync(fd, into, done, into.length - done, offset + done);
+      const read = this.#readSome(row, into.subarray(done), offset + done);
       if (read === 0) throw damagedAt(row, 'the file ends before it');
       done += read;
+    }
+  }
+
+  #readSome(row: SegmentRow, into: Uint8Array, at: number): number {
+    try {
+      const fd = this.#open.get(row.file) ?? this.#openFile(row.file);
+      return readSync(fd, into, 0, into.length, at);
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      throw UNREADABLE.has(code) ? damagedAt(row, `the file cannot be read (${code})`) : error;
     }
   }
 
@@ -87,7 +109,7 @@ export class SegmentFiles {
       closeSync(oldest[1]);
       this.#open.delete(oldest[0]);
     }
-    const fd = openSync(join(this.#folder, file), 'r');
+    const fd = openSync(join(this.#folder, file), AS_READER);
     this.#open.set(file, fd);
     return fd;
   }
