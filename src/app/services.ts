@@ -106,7 +106,7 @@ export function registrations(
   };
   return [
     implement(ChatService, chatService(pipeline)),
-    implement(MessagesService, messagesService(pipeline)),
+    implement(MessagesService, messagesService(pipeline, identity.keptResponses)),
     implement(GeminiService, geminiService(pipeline)),
     implement(BedrockService, bedrockService(pipeline)),
     implement(CompletionsService, completionsService(pipeline)),

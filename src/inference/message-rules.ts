@@ -5,6 +5,7 @@ import type {
   MessageBlock,
 } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
+import { isObject } from '../providers/json-object.ts';
 import { turnFaults } from './message-turns.ts';
 
 /** Marks of the prompt cache in one request (Anthropic, "Prompt caching"). */
@@ -36,10 +37,15 @@ export function checkMessages(
       wrong('thinking.budget_tokens', 'lt', 'must be less than max_tokens');
   }
   for (const fault of blockFaults(request)) violations.push(fault);
-  for (const fault of turnFaults(request.messages)) violations.push(fault);
+  for (const fault of turnFaults(request.messages, continues(request))) violations.push(fault);
   if (marksIn(request) > MOST_MARKS)
     wrong('cache_control', 'max_items', `at most ${MOST_MARKS} blocks of a request may have it`);
   if (violations.length > 0) throw validationFailed(violations);
+}
+
+/** Whether the turns before are held by the provider (Anthropic, "Message threads"). */
+function continues({ extra }: CreateMessageRequest | CountMessageTokensRequest): boolean {
+  return isObject(extra?.thread) && extra.thread.type === 'continue';
 }
 
 /** With interleaved thinking the budget is that of a whole turn, and may be more. */

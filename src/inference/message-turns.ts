@@ -9,8 +9,11 @@ const MOST_FAULTS = 20;
 /** A call of a tool, and where it stands. */
 type Calls = Map<string, string>;
 
-/** Messages of one role that follow each other are one turn; those of the system belong to none. */
-export function turnFaults(messages: readonly MessageParam[]): readonly Violation[] {
+/**
+ * Messages of one role that follow each other are one turn; those of the system belong to none.
+ * @param continues whether the turns before are not at hand: the first results may be of calls in those
+ */
+export function turnFaults(messages: readonly MessageParam[], continues: boolean): readonly Violation[] {
   const faults: Violation[] = [];
   const wrong = (field: string, rule: string, message: string): void => {
     if (faults.length < MOST_FAULTS) faults.push({ field, rule, message });
@@ -22,7 +25,7 @@ export function turnFaults(messages: readonly MessageParam[]): readonly Violatio
   let role = '';
   /** Of the last assistant's turn, without a result so far; and all of them. */
   let open: Calls = new Map();
-  let asked: ReadonlySet<string> = new Set();
+  let asked: ReadonlySet<string> | undefined = continues ? undefined : new Set();
   for (const [i, message] of messages.entries()) {
     // The answer goes on with the last one of the assistant's, which may say nothing yet.
     if (isEmpty(message) && !(message.role === 'assistant' && i === messages.length - 1))
@@ -66,7 +69,7 @@ function takeResults(
   { content }: MessageParam,
   i: number,
   open: Calls,
-  asked: ReadonlySet<string>,
+  asked: ReadonlySet<string> | undefined,
   wrong: Wrong,
 ): void {
   if (content?.kind.case !== 'blocks') return;
@@ -78,7 +81,7 @@ function takeResults(
     }
     if (id === undefined) continue;
     const field = `messages[${i}].content[${j}]`;
-    if (!asked.has(id))
+    if (asked !== undefined && !asked.has(id))
       wrong(`${field}.tool_use_id`, 'known', `${id} must be the id of a tool_use of the message before it`);
     else if (other) wrong(field, 'order', 'must stand before all blocks that are no tool_result');
     open.delete(id);

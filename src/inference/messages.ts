@@ -12,21 +12,27 @@ import { GatewayError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/time-slices.ts';
 import { LIGHT_BYTES } from '../rest/json-weight.ts';
 import { checkMessages } from './message-rules.ts';
+import { threadOf } from './message-threads.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runStream, runWhole } from './pipeline/run.ts';
+import type { KeptResponses } from './responses/kept-responses.ts';
 
 /** The methods of MessagesService. */
-export function messagesService(pipeline: Pipeline) {
+export function messagesService(pipeline: Pipeline, kept: KeptResponses) {
   return {
     async createMessage(request: CreateMessageRequest, call: Call) {
       checkMessages(request, call.headers.plain('anthropic-beta'));
       if (isLong(call)) await nextTurn();
-      return runWhole(pipeline, call, 'messages', request, request.model);
+      const thread = await threadOf(kept, call, request);
+      const answer = await runWhole(pipeline, call, 'messages', request, request.model, thread?.narrowed);
+      return thread === undefined ? answer : thread.whole(answer);
     },
     async streamMessage(request: CreateMessageRequest, call: Call) {
       checkMessages(request, call.headers.plain('anthropic-beta'));
       if (isLong(call)) await nextTurn();
-      return runStream(pipeline, call, 'messages', request, request.model);
+      const thread = await threadOf(kept, call, request);
+      const events = await runStream(pipeline, call, 'messages', request, request.model, thread?.narrowed);
+      return thread === undefined ? events : thread.streamed(events);
     },
     async countMessageTokens(request: CountMessageTokensRequest, call: Call): Promise<MessageTokens> {
       checkMessages(request, call.headers.plain('anthropic-beta'));

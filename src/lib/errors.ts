@@ -85,6 +85,8 @@ export interface ErrorDetails {
   /** The provider's own error type and code. */
   readonly type?: string;
   readonly code?: string;
+  /** What clients of Anthropic's form act on (`error.details`). */
+  readonly ownDetails?: OwnDetails;
   readonly retryAfterMs?: number;
   /** What remains of the rates of a call that a limit refused, for the answer's headers. */
   readonly rates?: readonly RateState[];
@@ -94,6 +96,12 @@ export interface ErrorDetails {
   readonly told?: true;
   /** For the log only; never sent. */
   readonly cause?: unknown;
+}
+
+/** The details of an error in Anthropic's form. */
+export interface OwnDetails {
+  readonly error_code: string;
+  readonly unsupported?: readonly string[];
 }
 
 /** An error that a caller may see. Its cause is for the log only. */

@@ -1,7 +1,7 @@
 // What a dialect is: how messages of this gateway become HTTP requests of a
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
-import type { GatewayError } from '../lib/errors.ts';
+import type { GatewayError, OwnDetails } from '../lib/errors.ts';
 import type { SseEvent } from '../lib/sse.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
@@ -257,6 +257,7 @@ export interface ProviderError {
   readonly type?: string;
   readonly param?: string;
   readonly code?: string;
+  readonly ownDetails?: OwnDetails;
   /** When to ask again, where the body says it, in milliseconds. */
   readonly retryAfterMs?: number;
 }

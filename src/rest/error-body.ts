@@ -82,7 +82,11 @@ function messagesError(error: GatewayError, requestId: string | undefined): Reco
     (status < 500 ? 'invalid_request_error' : 'api_error');
   return {
     type: 'error',
-    error: { type, message: error.message },
+    error: {
+      type,
+      message: error.message,
+      ...(details.ownDetails === undefined ? {} : { details: details.ownDetails }),
+    },
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...(details.provider === undefined ? {} : { provider: details.provider }),
     ...(details.violations === undefined ? {} : { errors: details.violations }),

@@ -69,6 +69,7 @@ export function upstreamError(
     ...(type === undefined ? {} : { type }),
     ...(reported.code === undefined ? {} : { code: reported.code }),
     ...(reported.param === undefined ? {} : { param: reported.param }),
+    ...(reported.ownDetails === undefined ? {} : { ownDetails: reported.ownDetails }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }

@@ -1,5 +1,6 @@
 // A request of the Messages API in the chat form. What the wire cannot carry is left out and named.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { fail, type GatewayError } from '../../../lib/errors.ts';
 import { arrayOf, given, isObject, objectOf, textOf } from '../../json-object.ts';
 import type { Carries } from '../ability.ts';
 import type { AsChat } from '../form.ts';
@@ -17,6 +18,7 @@ const READ: ReadonlySet<string> = new Set([
 
 /** The request in the chat form. @param body the request's JSON; not changed @param provider that is asked */
 export function chatRequest(body: JsonObject, carries: Carries, stream: boolean, provider: string): AsChat {
+  if (isObject(body.thread)) throw withoutThreads(provider);
   const lost = new Lost();
   const chat: JsonObject = {
     model: body.model ?? '',
@@ -34,6 +36,14 @@ export function chatRequest(body: JsonObject, carries: Carries, stream: boolean,
     else lost.add(name);
   }
   return { chat, lost: lost.names };
+}
+
+/** Leaving it out would lose the turns before: clients send all of them when they read these details. */
+function withoutThreads(provider: string): GatewayError {
+  return fail('validation_failed', `thread: ${provider} holds no conversations: send all messages`, {
+    param: 'thread',
+    ownDetails: { error_code: 'thread_unsupported_request', unsupported: ['provider'] },
+  });
 }
 
 function sampling(body: JsonObject, carries: Carries, lost: Lost): JsonObject {
