@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { ROOT } from '../architecture/tools.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { installPackages } from '../support/python-packages.ts';
 import { goClient } from './go-client.ts';
 
 const FOLDER = join(ROOT, '.cache', 'clients');
@@ -41,10 +42,9 @@ const unless = (file: string, make: () => Promise<unknown>) =>
 const python: Generator = {
   name: 'openapi-python-client (Python)',
   install: () =>
-    unless(inFolder('python', 'bin', 'openapi-python-client'), async () => {
-      await run('python3', ['-m', 'venv', inFolder('python')]);
-      await run(inFolder('python', 'bin', 'pip'), ['install', '--quiet', 'openapi-python-client']);
-    }),
+    unless(inFolder('python', 'bin', 'openapi-python-client'), () =>
+      installPackages(inFolder('python'), ['openapi-python-client']),
+    ),
   async generate() {
     writeFileSync(
       inFolder('python.yaml'),

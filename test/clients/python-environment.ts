@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
+import { installPackages } from '../support/python-packages.ts';
 
 const run = promisify(execFile);
 
@@ -33,9 +34,8 @@ export async function pythonWith(
   if (await ready()) return python;
   let reason = 'what was installed cannot be imported';
   try {
-    await run('python3', ['-m', 'venv', place]);
     t.log(`installing ${packages.join(' ')} into .cache/${folder}`);
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages]);
+    await installPackages(place, packages);
     if (await ready()) return python;
   } catch (error) {
     reason = error instanceof Error ? error.message : String(error);

@@ -72,7 +72,7 @@ if (option >= 0) args.splice(option, 2);
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  if (required) installServers();
+  if (required) await installServers();
   const files = args.some((arg) => /[/*]|\.ts$/.test(arg)) ? [] : entries();
   const runFolder = mkdtempSync(join(quickestFolder(), 'sluice-tests-'));
   process.env.SLUICE_TEST_RUN_DIR = runFolder;
