@@ -41,18 +41,16 @@ export function mayHoldToolSecrets(text: string): boolean {
 
 /**
  * The credentials in a request's JSON, each also without its scheme. Of a text that is no JSON, or longer than 1 MiB:
- * none; see `withoutToolSecrets`. Undefined: there are more than can be looked for.
+ * none; see `maskToolSecrets`. Undefined: there are more than can be looked for.
  */
 export function toolSecrets(text: string): readonly string[] | undefined {
   return atOnce(maskToolSecrets(text)).secrets;
 }
 
-/** A request's text without them. What cannot be parsed (a text that was cut) loses every member of such a name. */
-export function withoutToolSecrets(text: string): string {
-  return atOnce(maskToolSecrets(text)).text;
-}
-
-/** `withoutToolSecrets` and `toolSecrets` in steps of a few milliseconds. */
+/**
+ * `toolSecrets`, and the text without them, in steps of a few milliseconds. What cannot be parsed (a text that was cut)
+ * loses every member of such a name.
+ */
 export function* maskToolSecrets(text: string): Generator<void, Masked> {
   if (!mayHoldToolSecrets(text)) return { text, secrets: [] };
   const json = text.length > MOST_TEXT ? undefined : parsed(text);

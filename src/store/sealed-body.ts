@@ -50,11 +50,6 @@ export class UnreadableSecret extends Error {
   }
 }
 
-/** Whether an error says that a secret could not be opened. */
-export function isUnreadableSecret(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof UnreadableSecret;
-}
-
 /** A copy of the body, which must be JSON, with every secret sealed. */
 export function sealedBody(key: DataKey, owner: BodyOwner, body: object): object {
   const sealed = structuredClone(body);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import test from 'ava';
 import { stringify } from 'yaml';
-import { SETTINGS } from '../../src/cli/settings-table.ts';
+import { SETTINGS } from '../architecture/guide-tables/setting-rows.ts';
 import { ROOT } from '../architecture/tools.ts';
 import { pythonWith } from '../clients/python-environment.ts';
 import { at, type Entries, manifests, textOf, type Value, yamlOf } from './read.ts';

@@ -11,12 +11,7 @@ import {
   updateOperation,
 } from '../../src/store/documents.ts';
 import { encryptedDocuments } from '../../src/store/encrypted-documents.ts';
-import {
-  type DataKeys,
-  isUnreadableSecret,
-  type UnreadableSecret,
-  type UnreadableWhy,
-} from '../../src/store/sealed-body.ts';
+import { type DataKeys, UnreadableSecret, type UnreadableWhy } from '../../src/store/sealed-body.ts';
 import { type DataKey, dataKey } from '../../src/store/sealed-value.ts';
 import { freshScope } from './documents.contract.ts';
 
@@ -87,7 +82,7 @@ export function encryptionContract(
 
   async function refused(t: ExecutionContext, look: () => unknown): Promise<GatewayError> {
     const error = t.throws(look, { instanceOf: GatewayError }) as GatewayError;
-    t.true(isUnreadableSecret(error));
+    t.true(error instanceof Error && error.cause instanceof UnreadableSecret);
     t.false(`${error.message} ${error.stack} ${JSON.stringify(error.cause)}`.includes(MARK));
     return error;
   }

@@ -6,8 +6,8 @@ import { invalidField } from '../../src/lib/errors.ts';
 import type { LogAggregate, LogAggregateRow, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { readWritten } from '../../src/store/log/entry-text.ts';
 import { dimensionOf, matchesLog } from '../../src/store/log/matches.ts';
-import { addEntry, emptyRollup } from '../../src/store/log/rollups.ts';
-import { boundsOf, isOwnFeedback, traceFeedback } from '../../src/store/log/trace-feedback.ts';
+import { emptyRollup } from '../../src/store/log/rollups.ts';
+import { boundsOf } from '../../src/store/log/trace-feedback.ts';
 import type {
   BodiesRecord,
   FeedbackGrouping,
@@ -16,6 +16,7 @@ import type {
   TraceFeedback,
 } from '../../src/store/log-store.ts';
 import type { FeedbackOwner, FeedbackRange, LogFilter } from '../../src/store/request-log.ts';
+import { addEntry, isOwnFeedback, traceFeedback } from './log-sums.ts';
 import { plainFacets } from './plain-facets.ts';
 
 interface Owned {

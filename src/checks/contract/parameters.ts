@@ -98,14 +98,3 @@ export function snake(name: string): string {
 function list(fields: Fields): string {
   return Object.keys(fields).join(', ') || 'none';
 }
-
-/** Parameters as they may be shown: credentials masked. */
-export function shownParameters(fields: Fields, value: JsonObject): JsonObject {
-  const names = namesOf(fields);
-  return Object.fromEntries(
-    Object.entries(value).map(([as, member]) => {
-      const field = fields[names.get(as) ?? ''];
-      return [as, field === undefined || field.secret ? '***' : member];
-    }),
-  );
-}

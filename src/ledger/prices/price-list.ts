@@ -4,7 +4,7 @@ import type { OwnPrices } from './own-prices.ts';
 import type { Price } from './price.ts';
 
 export { costOf } from './cost.ts';
-export { dollarsOf, inDollars, PER_DOLLAR } from './dollars.ts';
+export { dollarsOf, inDollars } from './dollars.ts';
 
 /** The seed's file. */
 interface Seed {

@@ -1,5 +1,3 @@
-// Roll-ups of entries, added up one by one and together.
-import type { RequestRecord } from '../../call/record.ts';
 import type { FirstTokens, LogRollups } from './aggregation.ts';
 
 /** Each bucket is 2 % wide: a percentile read off it is within 1 % of the entry's. */
@@ -56,49 +54,6 @@ export function emptyRollup(firstTokens = false): LogRollups {
 
 export function emptyFirstTokens(): FirstTokens {
   return { calls: 0, us: 0, times: new Map(), unknown: 0 };
-}
-
-/** Counts an entry in. */
-export function addEntry(rollup: LogRollups, entry: RequestRecord): void {
-  const { statusCode, usage, cacheStatus, createdAt } = entry;
-  const us = Math.round(entry.latencyMs * 1000);
-  const bucket = latencyBucket(us);
-  rollup.requests++;
-  if (statusCode >= 200 && statusCode < 300) rollup.successes++;
-  if (statusCode >= 400) rollup.errors++;
-  if (entry.cost !== undefined) rollup.cost += BigInt(entry.cost);
-  if (usage) {
-    rollup.promptTokens += usage.promptTokens;
-    rollup.completionTokens += usage.completionTokens ?? 0;
-    rollup.totalTokens += usage.totalTokens;
-  }
-  rollup.latencyUs += us;
-  rollup.latencies.set(bucket, (rollup.latencies.get(bucket) ?? 0) + 1);
-  if (rollup.firstTokens !== undefined) addFirstToken(rollup.firstTokens, entry);
-  if (cacheStatus === 'HIT' || cacheStatus === 'SEMANTIC HIT') {
-    const saved = entry.saved === undefined ? 0n : BigInt(entry.saved);
-    rollup.cacheLatencyUs += us;
-    if (cacheStatus === 'HIT') {
-      rollup.cacheHits++;
-      rollup.saved += saved;
-    } else {
-      rollup.semanticHits++;
-      rollup.semanticSaved += saved;
-    }
-  }
-  if (entry.retries !== undefined && entry.retries > 0) rollup.retried++;
-  if (entry.rescued) rollup.rescued++;
-  rollup.firstSeen = Math.min(rollup.firstSeen, createdAt);
-  rollup.lastSeen = Math.max(rollup.lastSeen, createdAt);
-}
-
-function addFirstToken(firstTokens: FirstTokens, { timeToFirstTokenMs }: RequestRecord): void {
-  if (timeToFirstTokenMs === undefined) return;
-  const us = Math.round(timeToFirstTokenMs * 1000);
-  const bucket = latencyBucket(us);
-  firstTokens.calls++;
-  firstTokens.us += us;
-  firstTokens.times.set(bucket, (firstTokens.times.get(bucket) ?? 0) + 1);
 }
 
 /** Adds another roll-up. */

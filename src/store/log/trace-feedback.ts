@@ -1,13 +1,8 @@
-// The totals of a trace's feedback, and which feedback counts: the definition that every adapter is tested against.
+// Which feedback of traces is asked for.
 import { invalidField } from '../../lib/errors.ts';
 import { checkInteger } from '../document-checks.ts';
 import { checkOwner } from '../log-filter.ts';
-import {
-  type FeedbackGrouping,
-  type FeedbackRecord,
-  SHOWN_FEEDBACK,
-  type TraceFeedback,
-} from '../log-store.ts';
+import type { FeedbackGrouping } from '../log-store.ts';
 import type { FeedbackOwner, FeedbackRange } from '../request-log.ts';
 
 /** Most traces in one request. */
@@ -40,27 +35,4 @@ export const TOO_MUCH = 'is too far: there is too much feedback to add up';
 /** The least and the greatest mean that a range holds. */
 export function boundsOf({ min = -10, max = 10 }: FeedbackRange): readonly [least: number, most: number] {
   return [min - EPSILON, max + EPSILON];
-}
-
-/** Whether it was given by a person or a key, or for a call of theirs. */
-export function isOwnFeedback(own: FeedbackOwner, { userId, apiKeyId, entry }: FeedbackRecord): boolean {
-  if (own.userId !== undefined) return userId === own.userId || entry?.userId === own.userId;
-  return apiKeyId === own.apiKeyId || entry?.apiKeyId === own.apiKeyId;
-}
-
-/** By time, those of one time by id. */
-function byTime(a: FeedbackRecord, b: FeedbackRecord): number {
-  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-}
-
-/** Adds up feedback of one trace. */
-export function traceFeedback(feedback: readonly FeedbackRecord[]): TraceFeedback {
-  return {
-    count: feedback.length,
-    sum: feedback.reduce((sum, { value, weight }) => sum + value * weight, 0),
-    last: feedback
-      .toSorted(byTime)
-      .slice(-SHOWN_FEEDBACK)
-      .map(({ entry: _, ...one }) => one),
-  };
 }

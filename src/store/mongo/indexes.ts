@@ -13,7 +13,7 @@ type IndexedCollection = Pick<mongoose.mongo.Collection, 'collectionName' | 'cre
 
 /**
  * Idempotent, and safe while other instances run: it only adds. An index that is no longer declared stays, because
- * an instance of the version before may still need it; `dropStaleIndexes` is for the time after.
+ * an instance of the version before may still need it.
  */
 export async function buildIndexes(
   connection: mongoose.Connection,
@@ -35,24 +35,6 @@ export async function buildIndexes(
   await build(database.collection(FEEDBACK), FEEDBACK_INDEXES, there);
   await build(database.collection(STALE), STALE_INDEXES, there);
   await build(database.collection(KEPT), KEPT_INDEXES, there);
-}
-
-/** Drops indexes that no declaration names, and answers their names. For when no older version runs any more. */
-export async function dropStaleIndexes(
-  connection: mongoose.Connection,
-  collections: readonly Collection<object>[],
-): Promise<string[]> {
-  const dropped: string[] = [];
-  for (const collection of collections) {
-    const model = modelOf(connection, collection);
-    const declared = new Set(model.schema.indexes().map(([, options]) => options.name));
-    for (const name of await present(model.collection as unknown as IndexedCollection)) {
-      if (name === '_id_' || declared.has(name)) continue;
-      await model.collection.dropIndex(name);
-      dropped.push(`${collection.name}.${name}`);
-    }
-  }
-  return dropped;
 }
 
 /** Only what is missing is asked for: a start in front of a complete database changes nothing. */

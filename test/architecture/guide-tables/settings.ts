@@ -1,5 +1,5 @@
-import { SETTINGS } from '../../../src/cli/settings-table.ts';
 import { tableOf } from './cell.ts';
+import { SETTINGS } from './setting-rows.ts';
 
 /** The operating guide's table. */
 export function settingsTable(): string {

@@ -2,12 +2,12 @@
 import type { DescMessage, JsonValue, Message } from '@bufbuild/protobuf';
 import type { ChatCompletionChunk } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Completion } from '../../../../gen/gateway/inference/v2/completions_pb.ts';
-import { wordsOf } from '../../../checks/stream/increments.ts';
 import type { Increment } from '../../../checks/stream/stream-guard.ts';
 import { codec } from '../../../rest/codec.ts';
 import { AssembledChoices } from './assembled-choices.ts';
 import type { PieceForm } from './piece-form.ts';
 import { saidIn } from './said-in-choices.ts';
+import { wordsOf } from './words-of.ts';
 
 /** Chunks with choices. */
 export const CHOICES: PieceForm = {

@@ -1,9 +1,12 @@
-// The pieces of text in each API's stream events.
+// The pieces of text in each API's stream events, as a guard is told them.
 import test from 'ava';
-import { incrementsOf } from '../../src/checks/stream/increments.ts';
-import type { Api, JsonObject } from '../../src/checks/view/traffic.ts';
+import { pieceForm } from '../../../src/inference/pipeline/pieces/piece-forms.ts';
+import { OPERATIONS } from '../../../src/providers/operations.ts';
+import { codec } from '../../../src/rest/codec.ts';
 
-const CASES: readonly (readonly [Api, JsonObject, readonly object[]])[] = [
+type Streamed = 'chat' | 'completions' | 'responses' | 'messages';
+
+const CASES: readonly (readonly [Streamed, object, readonly object[]])[] = [
   ['chat', { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }, []],
   [
     'chat',
@@ -87,11 +90,12 @@ const CASES: readonly (readonly [Api, JsonObject, readonly object[]])[] = [
     [{ unit: 0, kind: 'tool_call', call: 1, text: '{' }],
   ],
   ['messages', { type: 'message_stop' }, []],
-  ['embeddings', { data: [] }, []],
 ];
 
 test('every kind of event', (t) => {
   for (const [api, event, expected] of CASES) {
-    t.deepEqual(incrementsOf(api, event) as object[], expected as object[], JSON.stringify(event));
+    const piece = codec.decode(OPERATIONS[api].chunk, event);
+    const found = pieceForm(api).increments(piece);
+    t.deepEqual(found as object[], expected as object[], JSON.stringify(event));
   }
 });

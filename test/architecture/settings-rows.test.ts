@@ -1,8 +1,8 @@
 // The table of settings and the code that reads them name the same variables.
 import test from 'ava';
-import { SETTINGS } from '../../src/cli/settings-table.ts';
 import { ENVIRONMENT_PROVIDERS } from '../../src/providers/from-environment.ts';
 import { readSettings } from '../../src/settings.ts';
+import { SETTINGS } from './guide-tables/setting-rows.ts';
 
 /** Every variable that reading the settings looks up. Lower-case names are other spellings of the same. */
 function looksUp(): Set<string> {
