@@ -1,22 +1,7 @@
 // Headers that an operator has sent with every request to a provider.
+import { HOP_HEADERS } from '../../lib/hop-headers.ts';
 
-/** Hop-by-hop headers (RFC 9110, part 7.6.1), and headers that the gateway writes itself. */
-const NEVER = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'host',
-  'expect',
-  'content-length',
-  'content-type',
-  'accept-encoding',
-]);
+const NEVER = new Set([...HOP_HEADERS, 'accept-encoding']);
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/;
 

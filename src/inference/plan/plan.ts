@@ -8,7 +8,7 @@ import type { ParamRules } from './params.ts';
 /** How a call is routed. */
 export type Plan = TargetPlan | FallbackPlan | BalancePlan | ConditionalPlan;
 
-interface PlanNode {
+export interface PlanNode {
   /** Where it stands in the config: "config", "config.targets[1].targets[0]". */
   readonly path: string;
   /** Its name among its siblings. */

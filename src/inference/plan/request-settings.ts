@@ -2,25 +2,14 @@
 // time, metadata, and which headers go on to the provider.
 import { invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { HOP_HEADERS } from '../../lib/hop-headers.ts';
 
 /** Bounds of the metadata header. */
 export const METADATA_LIMITS = { members: 64, nameLength: 128, valueLength: 2048 } as const;
 
-/** Hop-by-hop headers (RFC 9110, part 7.6.1) and those that the gateway writes itself. */
+/** Those that the gateway writes itself, and those that a cloud's metadata service listens to. */
 const NEVER_FORWARDED = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'host',
-  'content-length',
-  'content-type',
-  'expect',
+  ...HOP_HEADERS,
   'cookie',
   'metadata-flavor',
   'x-aws-ec2-metadata-token',

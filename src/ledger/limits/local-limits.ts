@@ -2,9 +2,8 @@
 // plus its own calls since.
 
 import { LruCache } from '../../lib/lru-cache.ts';
+import { windowName } from '../../store/memory/admit.ts';
 import { createWindows, type Place, type WindowName, type Windows } from '../../store/memory/windows.ts';
-import { sliceLength } from '../../store/shared/admit.ts';
-import { SLICES } from '../../store/shared/bounds.ts';
 import type { Limit, LimitState, SettleRequest, WindowLimit } from '../../store/shared-state.ts';
 import type { Counted } from './limit-of.ts';
 
@@ -177,14 +176,4 @@ const FREE: LimitState = Object.freeze({ denied: false, remaining: undefined, re
 
 function nameOf(organisationId: string, { kind, key }: Limit): string {
   return `${organisationId}\0${kind}\0${key}`;
-}
-
-function windowName(org: string, limit: WindowLimit): WindowName {
-  return {
-    org,
-    key: limit.key,
-    length: sliceLength(limit),
-    slices: limit.slices ?? SLICES,
-    pool: limit.pool?.key,
-  };
 }

@@ -5,7 +5,7 @@ import { garbage } from '../relay/answer-check.ts';
 import type { Asked, AskedWithout, Relayed } from '../relay/asked.ts';
 import { relayPost } from '../relay/relay.ts';
 import type { Target } from '../upstream/target.ts';
-import { type Era, FIRST_MODERN, META } from '../wire/eras.ts';
+import { type Era, FIRST_MODERN, META, NAME_FIELDS } from '../wire/eras.ts';
 import type { JsonObject, RpcMessage, RpcRequest, RpcResponse } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
@@ -50,18 +50,9 @@ export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, acros
   return deps.send === undefined ? relayPost(deps, target, sent) : deps.send(sent);
 }
 
-const NAMED: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId',
-};
-
 /** The headers that revision 2026-07-28 asks for. @param schema of the tool that is called */
 export function modernHeaders(method: string, params: JsonObject, schema?: unknown): Record<string, string> {
-  const field = NAMED[method];
+  const field = NAME_FIELDS[method];
   const name = field === undefined ? undefined : params[field];
   const extra = paramHeaders(schema, params.arguments);
   const pairs: [string, string][] = [];

@@ -36,7 +36,7 @@ export function isModernVersion(version: string): boolean {
 }
 
 /** What `Mcp-Name` repeats, by method. */
-const NAME_FIELDS: Readonly<Record<string, string>> = {
+export const NAME_FIELDS: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
