@@ -1,4 +1,5 @@
 // What was sent and received in a call whose bodies are kept: references, read and written after the call.
+import type { UnwrittenJson } from '../lib/json-in-slices.ts';
 
 /** What a target was called with, as far as it may be secret. */
 export interface SentCredentials {
@@ -19,8 +20,8 @@ export interface WireMessage {
 /** The bodies of a call, when they are kept: references, written after the call. */
 export interface CallBodies {
   /** The caller's request and the gateway's answer, encoded when they are written. */
-  request: (() => string | Uint8Array | undefined) | undefined;
-  response: (() => string | Uint8Array | undefined) | undefined;
+  request: (() => string | Uint8Array | UnwrittenJson | undefined) | undefined;
+  response: (() => string | Uint8Array | UnwrittenJson | undefined) | undefined;
   /** Of the last attempt. */
   sent: WireMessage | undefined;
   received: WireMessage | undefined;

@@ -2,6 +2,7 @@
 
 import type { CallBodies, WireMessage } from '../call/bodies.ts';
 import type { RequestRecord } from '../call/record.ts';
+import { jsonInSlices, UnwrittenJson } from '../lib/json-in-slices.ts';
 import { nextTurn } from '../lib/time-slices.ts';
 import { Turns } from '../lib/turns.ts';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
@@ -23,6 +24,8 @@ interface Waiting {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly size: number;
 }
+
+type Body = string | Uint8Array | undefined;
 
 interface Read {
   /** Undefined where nothing could be read. */
@@ -113,12 +116,13 @@ export class BodyLog {
   }
 
   /** Reads what waits, a slice in a turn. */
-  readonly #readSome = (): void => {
+  readonly #readSome = async (): Promise<void> => {
     let size = 0;
     let count = 0;
     for (const waiting of this.#waiting) {
       if (size > SLICE) break;
-      const record = this.#recordOf(waiting);
+      const made = this.#recordOf(waiting);
+      const record = made instanceof Promise ? await made : made;
       this.#read.push({ record, secrets: waiting.bodies.secrets?.() ?? [], size: waiting.size });
       size += record === undefined ? 0 : textLength(record);
       count++;
@@ -176,14 +180,18 @@ export class BodyLog {
   }
 
   /** Undefined for what cannot be written: it must not stand in the way of the rest. */
-  #recordOf(waiting: Waiting): BodiesRecord | undefined {
+  #recordOf(waiting: Waiting): BodiesRecord | undefined | Promise<BodiesRecord | undefined> {
     try {
-      return plainRecord(waiting);
+      const record = plainRecord(waiting);
+      return record instanceof Promise ? record.catch((error) => this.#unwritten(error)) : record;
     } catch (error) {
-      this.#dropped++;
-      this.#deps.onTrouble(error, 1);
-      return undefined;
+      return this.#unwritten(error);
     }
+  }
+
+  #unwritten(error: unknown): undefined {
+    this.#dropped++;
+    this.#deps.onTrouble(error, 1);
   }
 
   /** As it is stored; long texts are looked through in turns of the event loop. */
@@ -197,17 +205,28 @@ export class BodyLog {
       for (; !step.done; step = steps.next()) await nextTurn();
       return step.value;
     } catch (error) {
-      this.#dropped++;
-      this.#deps.onTrouble(error, 1);
-      return undefined;
+      return this.#unwritten(error);
     }
   }
 }
 
-function plainRecord({ entry, bodies, headers }: Waiting): BodiesRecord {
-  const { id, organisationId, workspaceId, createdAt, keepDays, method, path, statusCode, error } = entry;
-  const request = loggedBody(bodies.request?.(), bodies.passing.request?.left);
-  const answered = bodies.response?.() ?? (error && errorText(error));
+/** Long JSON is written in slices first. */
+function plainRecord(waiting: Waiting): BodiesRecord | Promise<BodiesRecord> {
+  const { bodies, entry } = waiting;
+  const asked = bodies.request?.();
+  const answered = bodies.response?.() ?? (entry.error && errorText(entry.error));
+  return asked instanceof UnwrittenJson || answered instanceof UnwrittenJson
+    ? Promise.all([inSlices(asked), inSlices(answered)]).then((both) => recordWith(waiting, ...both))
+    : recordWith(waiting, asked, answered);
+}
+
+async function inSlices(body: Body | UnwrittenJson): Promise<Body> {
+  return body instanceof UnwrittenJson ? jsonInSlices(body.value) : body;
+}
+
+function recordWith({ entry, bodies, headers }: Waiting, asked: Body, answered: Body): BodiesRecord {
+  const { id, organisationId, workspaceId, createdAt, keepDays, method, path, statusCode } = entry;
+  const request = loggedBody(asked, bodies.passing.request?.left);
   const response = loggedBody(answered, bodies.passing.response?.left);
   const sent = bodies.sent && messageOf(bodies.sent, request.body);
   const received = bodies.received && messageOf(bodies.received, response.body);

@@ -2,19 +2,20 @@
 // message is not serialised again. A change makes a new message: the text belongs to the
 // object, not to its contents, so a copy does not have it.
 
+import type { JsonObject } from '@bufbuild/protobuf';
 import { PrivateMember } from './private-member.ts';
 
 class Raw extends PrivateMember {
-  #json: string | Uint8Array;
+  #json: string | Uint8Array | undefined;
   #value: unknown;
 
-  constructor(message: object, json: string | Uint8Array, value: unknown) {
+  constructor(message: object, json: string | Uint8Array | undefined, value: unknown) {
     super(message);
     this.#json = json;
     this.#value = value;
   }
 
-  static attach(message: object, json: string | Uint8Array, value: unknown): void {
+  static attach(message: object, json: string | Uint8Array | undefined, value: unknown): void {
     if (#json in message) {
       message.#json = json;
       message.#value = value;
@@ -42,6 +43,22 @@ export function attachRawJson<T extends object>(message: T, json: string | Uint8
 /** The JSON text attached to the message, if any. */
 export function rawJsonOf(message: object): string | Uint8Array | undefined {
   return Raw.of(message);
+}
+
+/** Remembers what the message's JSON says where its text is too long to be written at once. */
+export function attachJsonValue<T extends object>(message: T, value: JsonObject): T {
+  Raw.attach(message, undefined, value);
+  return message;
+}
+
+/** What the JSON of a message without a text says, if it is known. Not to be changed. */
+export function jsonValueOf(message: object): JsonObject | undefined {
+  return Raw.of(message) === undefined ? (Raw.value(message) as JsonObject | undefined) : undefined;
+}
+
+/** What the text that is attached to the message says, where it is at hand. Not to be changed. */
+export function parsedValueOf(message: object): unknown {
+  return Raw.of(message) === undefined ? undefined : Raw.value(message);
 }
 
 /** JSON as a text. */

@@ -2,6 +2,7 @@
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { GatewayError, OwnDetails } from '../lib/errors.ts';
+import type { UnwrittenJson } from '../lib/json-in-slices.ts';
 import type { SseEvent } from '../lib/sse.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
@@ -162,8 +163,8 @@ export interface Outbound {
   readonly path: string;
   /** Flat pairs of names (lower case) and values. */
   readonly headers: readonly string[];
-  /** JSON text; undefined without a body. */
-  readonly body: string | Uint8Array | undefined;
+  /** JSON text, or the value of a long one; undefined without a body. */
+  readonly body: string | Uint8Array | UnwrittenJson | undefined;
 }
 
 /** What the gateway must know of an answer in addition to the message. */
@@ -193,6 +194,8 @@ export interface TranslationContext {
 
 /** One operation of a dialect, whole. */
 export interface Operation<Request, Answer> {
+  /** The first part of a long request's translation, which `request` and `streamRequest` go on with in a later turn. */
+  prepare?(request: Request, context: TranslationContext, stream: boolean): void;
   /** @throws GatewayError `validation_failed` where the provider cannot express the request. */
   request(request: Request, context: TranslationContext): Outbound;
   /** Reads a 2xx answer. @throws GatewayError `upstream_garbage`. */

@@ -4,6 +4,7 @@ import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { http } from '../../gen/google/api/annotations_pb.ts';
 import { optionOf } from '../lib/contract-options.ts';
 import { fail } from '../lib/errors.ts';
+import { jsonBody } from '../lib/json-in-slices.ts';
 import type { Dialect, MessageJson, Operation, Outbound } from './dialect.ts';
 import { isObject } from './json-object.ts';
 import { parseAnswer } from './parse-answer.ts';
@@ -32,7 +33,7 @@ export function relayed(json: MessageJson, method: DescMethod): Operation<Messag
       const members = json.encode(input, request) as Json;
       checkRelayedWords(target.provider, method.name, members);
       const path = filled(template, members);
-      if (hasBody) return { method: verb, path, headers: BODY_HEADERS, body: JSON.stringify(members) };
+      if (hasBody) return { method: verb, path, headers: BODY_HEADERS, body: jsonBody(members) };
       return { method: verb, path: withQuery(path, members), headers: HEADERS, body: undefined };
     },
     response(body, _request, { target }) {

@@ -5,6 +5,7 @@ import { CreateChatCompletionRequestSchema } from '../../gen/gateway/inference/v
 import { GatewayError } from '../../src/lib/errors.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { dialects } from './support/golden.ts';
+import { textOfBody } from './support/outbound-body.ts';
 import { contextOf, targetOf } from './support/target.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -149,7 +150,7 @@ function asked(provider: string, options: Members, json: Members, stream: boolea
   const request = codec.decodeRequest(CreateChatCompletionRequestSchema, json);
   try {
     const { body, path } = stream ? chat.streamRequest(request, context) : chat.request(request, context);
-    return { body: path + Buffer.from(body ?? '').toString(), refused: [], lost };
+    return { body: path + textOfBody(body), refused: [], lost };
   } catch (error) {
     if (!(error instanceof GatewayError) || error.status !== 400) throw error;
     const { violations = [], param = '' } = error.details;

@@ -9,7 +9,7 @@ import type { CacheSettings } from './settings.ts';
 
 /** What the cache must know of a call. */
 export interface CachedCallInput {
-  readonly subject: () => CacheSubject;
+  readonly subject: () => Promise<CacheSubject>;
   readonly signal: AbortLike;
   readonly note: (report: CacheReport) => void;
   readonly embedder?: Embedder | undefined;

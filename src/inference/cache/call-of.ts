@@ -1,8 +1,9 @@
 // A pipeline's call at the cache: where its settings, its key and its report come from and go to.
 import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { Dialect, Outbound } from '../../providers/dialect.ts';
+import type { Dialect } from '../../providers/dialect.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
+import type { Written } from '../pipeline/write-request.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withCacheHeaders } from './headers.ts';
 import { type CacheReport, shadowHeader } from './report.ts';
@@ -18,7 +19,7 @@ export interface CachedAttempt {
   /** What the provider is asked for: another one where the operation is translated. */
   readonly wire: OperationName;
   /** The request that asks for a whole answer, for streams as well; made only when the cache is used. */
-  readonly outbound: () => Outbound;
+  readonly outbound: () => Written | Promise<Written>;
   readonly model: string;
   /** Tells the guardrails that the answer passes from others; empty: none. */
   readonly guardrails?: string;
@@ -48,7 +49,7 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
   const usable = principal !== undefined && operationRow(operation).cached && attempt.repeatable !== false;
   return {
     settings: usable ? withCacheHeaders(bound.plan.cache, call.headers) : undefined,
-    subject: () =>
+    subject: async () =>
       subjectOf(
         {
           organisationId: principal!.organisationId,
@@ -59,7 +60,7 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
         dialect,
         operation,
         wire,
-        outbound(),
+        await outbound(),
         model,
         attempt.guardrails,
       ),

@@ -140,7 +140,7 @@ export function createCacheLookup({
       suffixes: readonly [Suffix, ...Suffix[]],
       read: (kept: AnswerRecord) => Answer | undefined,
     ) {
-      const subject = call.subject();
+      const subject = await call.subject();
       const key = await cacheKey(subject, settings.namespace, secret);
       let answer: Answer | undefined;
       const fits = (kept: AnswerRecord): boolean => {

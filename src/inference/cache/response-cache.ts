@@ -16,7 +16,7 @@ export interface CacheCall {
   /** Of the target's plan, after `withCacheHeaders`; undefined: the call does not use the cache. */
   readonly settings: CacheSettings | undefined;
   /** What the key is made of; asked once, when the cache is used. */
-  readonly subject: () => CacheSubject;
+  readonly subject: () => Promise<CacheSubject>;
   /** The caller leaves, or its time is up. */
   readonly signal: AbortLike;
   /** Called before anything is sent upstream or answered, and again when more is known. Must not throw. */
@@ -136,7 +136,7 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
 
     async peek({ settings, subject }, form) {
       if (settings === undefined) return { status: 'DISABLED' };
-      const asked = subject();
+      const asked = await subject();
       const key = await cacheKey(asked, settings.namespace, secret);
       if (settings.forceRefresh) return { status: 'REFRESH', key };
       const maxAgeMs = settings.maxAgeSeconds * 1000;

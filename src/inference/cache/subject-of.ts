@@ -1,7 +1,8 @@
 // A call of the pipeline as the cache sees it.
-import type { Dialect, Outbound, Target } from '../../providers/dialect.ts';
+import type { Dialect, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
 import type { OperationName } from '../../providers/operations.ts';
+import type { Written } from '../pipeline/write-request.ts';
 import type { CacheSubject } from './key.ts';
 
 /** Whose call it is. */
@@ -26,7 +27,7 @@ export function subjectOf(
   dialect: Dialect,
   operation: OperationName,
   wire: OperationName,
-  outbound: Outbound,
+  outbound: Written,
   model: string,
   guardrails?: string,
 ): CacheSubject {

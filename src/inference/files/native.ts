@@ -17,6 +17,7 @@ import { traced } from '../pipeline/traced.ts';
 import { translationOf } from '../pipeline/translation.ts';
 import { outboundRequest, upstreamError } from '../pipeline/upstream.ts';
 import { isEncoded } from '../pipeline/whole.ts';
+import { written } from '../pipeline/write-request.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { FormBody } from './form-body.ts';
 
@@ -47,7 +48,7 @@ export async function sendForm<N extends Sent>(
   request: RequestOf<N>,
   { form, fault, aside = false }: Sending,
 ): Promise<AnswerOf<N>> {
-  const opening = openingOf(pipeline, call, bound, name, request, aside, form);
+  const opening = await openingOf(pipeline, call, bound, name, request, aside, form);
   const { dialect, operation } = operationOf(pipeline, bound.target, name);
   const context = translationOf(call, bound.target, pipeline.now, name);
   const { response } = operation as Operation<RequestOf<N>, AnswerOf<N>>;
@@ -74,7 +75,7 @@ export async function contentOf<N extends Content>(
   name: N,
   request: RequestOf<N>,
 ): Promise<AsyncIterable<BinaryAnswer>> {
-  const opening = openingOf(pipeline, call, bound, name, request, false);
+  const opening = await openingOf(pipeline, call, bound, name, request, false);
   const { dialect } = operationOf(pipeline, bound.target, name);
   const dial = (outbound: OutboundRequest) => pipeline.dialer.stream(outbound);
   return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
@@ -127,7 +128,7 @@ function headOf(answer: StreamedAnswer): BinaryAnswer {
   });
 }
 
-function openingOf<N extends Sent | Content>(
+async function openingOf<N extends Sent | Content>(
   pipeline: Pipeline,
   call: Call,
   bound: BoundTarget,
@@ -135,10 +136,10 @@ function openingOf<N extends Sent | Content>(
   request: RequestOf<N>,
   aside: boolean,
   form?: FormBody,
-): Opening {
+): Promise<Opening> {
   const { dialect, operation } = operationOf(pipeline, bound.target, name);
   const context = translationOf(call, bound.target, pipeline.now, name);
-  const write = (operation as Operation<RequestOf<N>, unknown>).request(request, context);
+  const write = await written((operation as Operation<RequestOf<N>, unknown>).request(request, context));
   const headers = form === undefined ? write.headers : [...write.headers, 'content-type', form.contentType];
   const id = timeOrderedId();
   const located = outboundRequest(bound, dialect, name, { ...write, headers }, call.signal, id);

@@ -24,6 +24,7 @@ import { type Opening, runAttempt } from '../pipeline/run-attempt.ts';
 import { traced } from '../pipeline/traced.ts';
 import { translationOf } from '../pipeline/translation.ts';
 import { outboundRequest, upstreamError } from '../pipeline/upstream.ts';
+import { written } from '../pipeline/write-request.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { planOf } from '../plan/select.ts';
 import { answerOf, type FormAnswer, type Kept } from './form-answer.ts';
@@ -140,7 +141,7 @@ async function attemptForm<N extends FormName>(pipeline: Pipeline, call: Call, a
   const context = translationOf(call, target, pipeline.now, name);
   const { dialect, operation } = operationOf(pipeline, target, name);
   const own = operation as unknown as Operation<Message, Message>;
-  const write = own.request(request, context);
+  const write = await written(own.request(request, context));
   // Nothing is sent before the file is here.
   await sent.first();
   const early = request.model ?? bound.model;

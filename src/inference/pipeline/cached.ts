@@ -21,6 +21,7 @@ import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
 import type { Served } from './served.ts';
 import { translationOf } from './translation.ts';
+import { writeWhole } from './write-request.ts';
 
 /** One call's way to the cache. */
 export interface CachedCall<Request extends object> {
@@ -54,7 +55,8 @@ export async function throughCache<Request extends object, Answer extends object
     dialect,
     operation: name,
     wire,
-    outbound: () => operation.request(own as never, translationOf(call, bound.target, pipeline.now, name)),
+    outbound: () =>
+      writeWhole(call, operation, own as never, translationOf(call, bound.target, pipeline.now, name)),
     model,
     repeatable: isRepeatable(name, own),
     guardrails: marksOf((bound.plan.guardrails as Guardrails | undefined)?.output ?? []),

@@ -5,6 +5,7 @@ import type { CallBodies, Passing } from '../../call/bodies.ts';
 import type { Call } from '../../call/call.ts';
 import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
+import { jsonBody } from '../../lib/json-in-slices.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import type { Target } from '../../providers/dialect.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
@@ -43,7 +44,7 @@ export function noteRequest({ bodies }: Call, name: OperationName, request: obje
   const { request: schema, hasBody } = operationRow(name);
   if (!hasBody) return;
   const text: CallBodies['request'] = () =>
-    rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
+    rawJsonOf(request) ?? jsonBody(codec.encode(schema, request as Message));
   bodies.request = text;
 }
 
@@ -63,7 +64,7 @@ export function noteWhole({ bodies }: Call, name: OperationName, answer: object)
   if (bodies === undefined) return;
   const schema = operationRow(name).answer;
   const text: CallBodies['response'] = () =>
-    rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
+    rawJsonOf(answer) ?? jsonBody(codec.encode(schema, answer as Message));
   bodies.response = text;
 }
 

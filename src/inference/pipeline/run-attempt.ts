@@ -4,7 +4,7 @@ import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { OutboundBody, OutboundRequest } from '../../lib/egress/outbound.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
-import type { Dialect, Outbound } from '../../providers/dialect.ts';
+import type { Dialect } from '../../providers/dialect.ts';
 import { FailedAnswer } from '../../providers/failed-answer.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -17,6 +17,7 @@ import type { Pipeline } from './pipeline.ts';
 import { holdTarget, isLimited } from './target-limits.ts';
 import { traced } from './traced.ts';
 import { outboundRequest } from './upstream.ts';
+import type { Written } from './write-request.ts';
 
 const NOTHING_HEARD = Object.freeze({ usage: undefined, model: undefined });
 
@@ -68,13 +69,20 @@ export function operationAttempt<Request>(
   call: Call,
   asked: Asked<Request>,
   streams: boolean,
-  write: () => Outbound,
-): Opening {
-  const { bound, dialect, name, wire, request, model, signal, aside = false } = asked;
+  write: () => Written | Promise<Written>,
+): Opening | Promise<Opening> {
+  const { bound, name, request, model } = asked;
   checkModel(bound, name, model);
   checkLimits(pipeline.models, bound, name, model, request);
-  const id = timeOrderedId();
   const written = write();
+  return written instanceof Promise
+    ? written.then((one) => openingOf(call, asked, streams, one))
+    : openingOf(call, asked, streams, written);
+}
+
+function openingOf<Request>(call: Call, asked: Asked<Request>, streams: boolean, written: Written): Opening {
+  const { bound, dialect, name, wire, request, model, signal, aside = false } = asked;
+  const id = timeOrderedId();
   checkFurtherModels(bound, written.body);
   const outbound = traced(call, outboundRequest(bound, dialect, wire, written, signal, id), id);
   const { makesTokens, counted, hasBody } = operationRow(name);

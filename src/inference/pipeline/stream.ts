@@ -6,13 +6,7 @@ import { fail, type GatewayError, toldAlready } from '../../lib/errors.ts';
 import { BatchedIterator, Run } from '../../lib/runs.ts';
 import { Turns } from '../../lib/turns.ts';
 import { type AnswerReader, answerReader } from '../../providers/answer-reader.ts';
-import type {
-  Dialect,
-  Outbound,
-  StreamingOperation,
-  StreamTranslator,
-  Target,
-} from '../../providers/dialect.ts';
+import type { Dialect, StreamingOperation, StreamTranslator, Target } from '../../providers/dialect.ts';
 import type { Framing } from '../../providers/framing.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
@@ -27,6 +21,7 @@ import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
 import { translationOf } from './translation.ts';
 import { upstreamError } from './upstream.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
+import { writeStreamed } from './write-request.ts';
 
 const MAX_ERROR_BYTES = 1024 * 1024;
 /** How long the upstream may take to close after it said that it is done, before its socket is closed. */
@@ -43,33 +38,39 @@ export async function callStream<Request, Answer extends object, Chunk extends o
   const { bound, dialect, name, request, signal } = asked;
   const { target } = bound;
   const context = translationOf(call, target, now, name);
-  const write = (): Outbound => operation.streamRequest(request, context);
+  const write = () => writeStreamed(call, operation, request, context);
   const opening = operationAttempt(pipeline, call, asked, true, write);
   const dial = (outbound: OutboundRequest) => dialer.stream(outbound);
-  return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
-    noteReceived(call, answer);
-    await refuseErrors(answer, target, dialect);
-    const whole = async (body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Chunk>> => {
-      const bytes = await readBounded(body, MAX_ANSWER_BYTES);
-      const read = await readAnswer(pipeline, call, asked, operation, bytes, context);
-      return wholeAnswer(answer.status, read, attempt, name, operation, request);
-    };
-    // What never streams has no translator.
-    if (operation.answersWhole?.(context) === true) return whole(answer.body);
-    const translator = operation.stream(request, context, answer);
-    const { isWhole, body } = await formOf(answer, translator);
-    if (isWhole) return whole(body);
-    const pieces = new Pieces(
-      answer.status,
-      body,
-      translator,
-      dialect.framing ?? 'sse',
-      attempt,
-      signal instanceof HeldSignal ? signal : undefined,
-    );
-    await pieces.fill();
-    return pieces;
-  });
+  return runAttempt(
+    pipeline,
+    call,
+    opening instanceof Promise ? await opening : opening,
+    dial,
+    async (answer, attempt) => {
+      noteReceived(call, answer);
+      await refuseErrors(answer, target, dialect);
+      const whole = async (body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Chunk>> => {
+        const bytes = await readBounded(body, MAX_ANSWER_BYTES);
+        const read = await readAnswer(pipeline, call, asked, operation, bytes, context);
+        return wholeAnswer(answer.status, read, attempt, name, operation, request);
+      };
+      // What never streams has no translator.
+      if (operation.answersWhole?.(context) === true) return whole(answer.body);
+      const translator = operation.stream(request, context, answer);
+      const { isWhole, body } = await formOf(answer, translator);
+      if (isWhole) return whole(body);
+      const pieces = new Pieces(
+        answer.status,
+        body,
+        translator,
+        dialect.framing ?? 'sse',
+        attempt,
+        signal instanceof HeldSignal ? signal : undefined,
+      );
+      await pieces.fill();
+      return pieces;
+    },
+  );
 }
 
 async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dialect): Promise<void> {

@@ -3,10 +3,11 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
-import type { Dialect, Outbound, Target } from '../../providers/dialect.ts';
+import type { Dialect, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
+import type { Written } from './write-request.ts';
 
 const USER_AGENT = 'sluice';
 
@@ -18,7 +19,7 @@ export function outboundRequest(
   { target, forwarded, stored }: BoundTarget,
   dialect: Dialect,
   operation: OperationName,
-  outbound: Outbound,
+  outbound: Written,
   signal: AbortLike,
   attemptId: string,
 ): OutboundRequest {

@@ -1,16 +1,27 @@
 // Responses that callers may go on from: those of providers that keep none are kept here whole, of the others only who
 // made them. Sealed, per workspace, for a bounded time.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  type Cipheriv,
+  createCipheriv,
+  createDecipheriv,
+  type Decipheriv,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { KeptCaller } from '../../call/kept-caller.ts';
+import { hasMoreTextThan, jsonInSlices } from '../../lib/json-in-slices.ts';
+import { nextSlice, nextTurn } from '../../lib/time-slices.ts';
 import { type KeptValues, MAX_KEPT_BYTES } from '../../store/kept-values.ts';
 import type { Owner } from './run-records.ts';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** So many bytes are sealed or opened in one go. */
+const LONG = 1_048_576;
 /** Between two sweeps, in milliseconds. */
 const SWEEP_MS = 600_000;
 
@@ -72,7 +83,10 @@ export class KeptResponses {
     const { values, now } = this.#deps;
     const place = placeOf(owner, id);
     const sealed = await values.get(place, now());
-    return sealed && (JSON.parse(this.#open(place, sealed).toString('utf8')) as KeptResponse);
+    if (sealed === undefined) return undefined;
+    const text = (await this.#open(place, sealed)).toString('utf8');
+    if (text.length > LONG) await nextTurn();
+    return JSON.parse(text) as KeptResponse;
   }
 
   /** Answers have been made and paid: one that cannot be kept is told of, and goes out all the same. */
@@ -93,7 +107,8 @@ export class KeptResponses {
   async mustPut(owner: Owner, id: string, kept: KeptResponse): Promise<boolean> {
     const { values, now, keptMs } = this.#deps;
     const place = placeOf(owner, id);
-    const sealed = this.#seal(place, JSON.stringify(kept));
+    if (hasMoreTextThan(kept, MAX_KEPT_BYTES)) return false;
+    const sealed = await this.#seal(place, await jsonInSlices(kept));
     if (sealed.length > MAX_KEPT_BYTES) return false;
     await values.put(place, sealed, now() + keptMs);
     return true;
@@ -138,7 +153,7 @@ export class KeptResponses {
   async #putPart(owner: Owner, id: string, name: string, content: object): Promise<boolean> {
     const { values, now, keptMs } = this.#deps;
     const place = partOf(owner, id, name);
-    const sealed = this.#seal(place, await packed(JSON.stringify(content)));
+    const sealed = await this.#seal(place, await packed(await jsonInSlices(content)));
     if (sealed.length > MAX_KEPT_BYTES) return false;
     await values.put(place, sealed, now() + keptMs);
     return true;
@@ -148,7 +163,7 @@ export class KeptResponses {
     const { values, now } = this.#deps;
     const place = partOf(owner, id, name);
     const sealed = await values.get(place, now());
-    return sealed && JSON.parse(await unpacked(this.#open(place, sealed)));
+    return sealed && JSON.parse(await unpacked(await this.#open(place, sealed)));
   }
 
   /** Undefined: there is no such part. @throws GatewayError store_unavailable */
@@ -186,23 +201,34 @@ export class KeptResponses {
     clearInterval(this.#timer);
   }
 
-  #seal(place: string, content: string | Uint8Array): Uint8Array {
+  async #seal(place: string, content: string | Uint8Array): Promise<Uint8Array> {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(Buffer.from(place));
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    const sealed = Buffer.concat([cipher.update(bytes), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+    const sealed = await throughInSlices(cipher, bytes);
+    return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]);
   }
 
-  #open(place: string, sealed: Uint8Array): Buffer {
+  async #open(place: string, sealed: Uint8Array): Promise<Buffer> {
     const nonce = sealed.subarray(0, NONCE_BYTES);
     const decipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(Buffer.from(place));
     decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-    const body = sealed.subarray(NONCE_BYTES + TAG_BYTES);
-    return Buffer.concat([decipher.update(body), decipher.final()]);
+    return Buffer.concat(await throughInSlices(decipher, sealed.subarray(NONCE_BYTES + TAG_BYTES)));
   }
+}
+
+/** Bytes as a cipher makes them, the last ones included. */
+async function throughInSlices(cipher: Cipheriv | Decipheriv, bytes: Uint8Array): Promise<Buffer[]> {
+  const made: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += LONG) {
+    made.push(cipher.update(bytes.subarray(at, at + LONG)));
+    const next = nextSlice();
+    if (next !== undefined) await next;
+  }
+  made.push(cipher.final());
+  return made;
 }
 
 const MARK = new Uint8Array([1]);
@@ -213,8 +239,8 @@ const PACKED_FROM = 65_536;
 /** The first byte says whether the others are packed. */
 const [AS_IS, PACKED] = [0, 1];
 
-async function packed(text: string): Promise<Uint8Array> {
-  const bytes = Buffer.from(text);
+async function packed(json: string | Uint8Array): Promise<Uint8Array> {
+  const bytes = typeof json === 'string' ? Buffer.from(json) : json;
   if (bytes.length < PACKED_FROM) return Buffer.concat([Buffer.from([AS_IS]), bytes]);
   return Buffer.concat([Buffer.from([PACKED]), await deflated(bytes)]);
 }

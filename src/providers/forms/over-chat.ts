@@ -6,9 +6,10 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import { GatewayError } from '../../lib/errors.ts';
+import { jsonBody } from '../../lib/json-in-slices.ts';
 import { lazyMessage } from '../../lib/lazy-message.ts';
 import { PrivateMember } from '../../lib/private-member.ts';
-import { attachRawJson } from '../../lib/raw-json.ts';
+import { attachJsonValue, attachRawJson } from '../../lib/raw-json.ts';
 import type {
   Dialect,
   MessageJson,
@@ -105,6 +106,7 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
     }
   };
   return {
+    prepare: (request, context, stream) => void chatOf(request, context, stream),
     request: (request, context) => sent(request, context, false),
     streamRequest: (request, context) => sent(request, context, true),
     response(body, request, context) {
@@ -180,7 +182,8 @@ function messageOf(
     chat.stream === true
       ? read()
       : lazyMessage(CreateChatCompletionRequestSchema, read, { stream: undefined });
-  return attachRawJson(message, JSON.stringify(chat));
+  const written = jsonBody(chat);
+  return typeof written === 'string' ? attachRawJson(message, written) : attachJsonValue(message, chat);
 }
 
 type ChunkTranslator = ReturnType<Chat['stream']>;

@@ -2,6 +2,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { CreateImageRequest, Images } from '../../../gen/gateway/inference/v2/images_pb.ts';
 import { invalidField } from '../../lib/errors.ts';
+import { jsonBody } from '../../lib/json-in-slices.ts';
 import type { Operation, Outbound } from '../dialect.ts';
 import { given } from '../json-object.ts';
 
@@ -12,7 +13,7 @@ const HEADERS = Object.freeze(['content-type', 'application/json', 'accept', 'ap
 
 /** A request with a JSON body; members that are undefined are left out. */
 export function jsonCall(path: string, body: Readonly<Record<string, unknown>>): Outbound {
-  return { method: 'POST', path, headers: HEADERS, body: JSON.stringify(body) };
+  return { method: 'POST', path, headers: HEADERS, body: jsonBody(body) };
 }
 
 /** Members that the contract does not name: the provider's own. */

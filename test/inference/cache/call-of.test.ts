@@ -69,8 +69,8 @@ test('settings come from the plan and the headers; some operations and callers h
   t.truthy(attempt(SIMPLE, {}, { operation: 'embeddings' }).at.settings);
 });
 
-test('the key is made of the caller, the target and what is sent', (t) => {
-  t.like(attempt(SIMPLE).at.subject(), {
+test('the key is made of the caller, the target and what is sent', async (t) => {
+  t.like(await attempt(SIMPLE).at.subject(), {
     organisationId: 'o',
     workspaceId: 'w',
     operation: 'chat',

@@ -6,6 +6,7 @@ import { EmbeddingsSchema } from '../../../gen/gateway/inference/v2/embeddings_p
 import { vectorOf } from '../../../src/inference/cache/embedding-vector.ts';
 import { cacheKey } from '../../../src/inference/cache/key.ts';
 import { subjectOf } from '../../../src/inference/cache/subject-of.ts';
+import { written } from '../../../src/inference/pipeline/write-request.ts';
 import { providerById } from '../../../src/providers/catalog/registry.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
 import { codec } from '../../../src/rest/codec.ts';
@@ -13,12 +14,12 @@ import { codec } from '../../../src/rest/codec.ts';
 const dialects = createDialects(codec);
 const caller = { organisationId: 'o', workspaceId: 'w', metadata: {} };
 
-function keyOf(provider: string, body: object, options: Record<string, string> = {}): Promise<string> {
+async function keyOf(provider: string, body: object, options: Record<string, string> = {}): Promise<string> {
   const entry = providerById(provider)!;
   const target = { provider: entry, apiKey: 'k', options, customHost: undefined, strict: true };
   const dialect = dialects.get(entry.dialect)!;
   const request = codec.decodeRequest(CreateChatCompletionRequestSchema, body);
-  const outbound = dialect.chat!.request(request, { target, now: () => 0 });
+  const outbound = await written(dialect.chat!.request(request, { target, now: () => 0 }));
   return cacheKey(
     subjectOf(caller, { target, forwarded: [] }, dialect, 'chat', 'chat', outbound, 'm'),
     undefined,

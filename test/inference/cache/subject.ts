@@ -68,7 +68,7 @@ export function ask(
     report: () => reports.at(-1)!,
     call: {
       settings,
-      subject: () => about,
+      subject: async () => about,
       signal: aborter,
       note: (report) => reports.push(report),
       ...more,

@@ -10,6 +10,7 @@ import { GatewayError } from '../../../src/lib/errors.ts';
 import { spoken } from '../../../src/providers/forms/spoken.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { dialects } from '../support/golden.ts';
+import { textOfBody } from '../support/outbound-body.ts';
 import { contextOf, targetOf } from '../support/target.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -272,7 +273,7 @@ function asked(form: Name, provider: string, json: Json): Outcome {
   const request = codec.decodeRequest(FORMS[form].schema, json as never);
   try {
     const { body, path: at } = operation.request(request as never, context);
-    return { body: at + Buffer.from(body ?? '').toString(), refused: [], lost };
+    return { body: at + textOfBody(body), refused: [], lost };
   } catch (error) {
     if (!(error instanceof GatewayError) || error.status !== 400) throw error;
     const { violations = [], param = '' } = error.details;

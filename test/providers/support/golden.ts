@@ -29,6 +29,7 @@ import { OPERATIONS, type OperationName, type OperationRow } from '../../../src/
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { framed } from './aws-frames.ts';
+import { textOfBody } from './outbound-body.ts';
 import { piecesOf } from './pieces-of.ts';
 import { contextOf, targetOf } from './target.ts';
 
@@ -211,7 +212,7 @@ function outboundOf(make: () => Outbound): unknown {
       method,
       path: where,
       headers,
-      body: body === undefined ? undefined : shownBody(Buffer.from(body).toString('utf8')),
+      body: body === undefined ? undefined : shownBody(textOfBody(body)),
     };
   });
 }

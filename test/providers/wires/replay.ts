@@ -13,6 +13,7 @@ import { answerReader } from '../../../src/providers/answer-reader.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { dialects } from '../support/golden.ts';
+import { textOfBody } from '../support/outbound-body.ts';
 import { piecesOf } from '../support/pieces-of.ts';
 import { contextOf, targetOf } from '../support/target.ts';
 
@@ -57,7 +58,7 @@ export function replay(id: string, strict = true) {
     /** What the provider gets of a request with this JSON. */
     request(json: object): string {
       const request = codec.decodeRequest(CreateChatCompletionRequestSchema, json);
-      return Buffer.from(chat.request(request, context).body ?? '').toString('utf8');
+      return textOfBody(chat.request(request, context).body);
     },
     whole(body: Uint8Array) {
       const { answer, usage } = chat.response(body, REQUEST, context);

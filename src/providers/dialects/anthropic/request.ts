@@ -5,6 +5,7 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { Outbound, Target } from '../../dialect.ts';
 import { given, isObject } from '../../json-object.ts';
 import { conversation } from './messages.ts';
@@ -30,7 +31,7 @@ export function messagesCall(
 ): Outbound {
   const { body, betas } = messagesBody(request, stream);
   const headers = messagesHeaders(betas, options, stream);
-  return { method: 'POST', path: '/messages', headers, body: JSON.stringify(body) };
+  return { method: 'POST', path: '/messages', headers, body: jsonBody(body) };
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { Outbound } from '../../dialect.ts';
 import { given, isObject } from '../../json-object.ts';
 import { conversation } from './messages.ts';
@@ -53,7 +54,7 @@ export function converseCall(request: CreateChatCompletionRequest, stream: boole
     method: 'POST',
     path: `/model/${modelSegment(request.model ?? '')}/${stream ? 'converse-stream' : 'converse'}`,
     headers: stream ? FRAME_HEADERS : JSON_HEADERS,
-    body: JSON.stringify(converseBody(request)),
+    body: jsonBody(converseBody(request)),
   };
 }
 

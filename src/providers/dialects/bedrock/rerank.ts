@@ -2,6 +2,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { CreateRerankRequest, Rerank } from '../../../../gen/gateway/inference/v2/rerank_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { MessageJson, Operation } from '../../dialect.ts';
 import { given } from '../../json-object.ts';
 import { documentTexts, readRerank } from '../../rerank.ts';
@@ -19,7 +20,7 @@ export function rerank(json: MessageJson): Operation<CreateRerankRequest, Rerank
   return {
     request(request) {
       const path = `/model/${modelSegment(request.model ?? '')}/invoke`;
-      return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(bodyOf(request)) };
+      return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(bodyOf(request)) };
     },
     response(body, request, context) {
       const searches = Math.ceil(request.documents.length / DOCUMENTS_PER_SEARCH);

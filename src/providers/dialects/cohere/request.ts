@@ -5,6 +5,7 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { Outbound } from '../../dialect.ts';
 import { given, isObject } from '../../json-object.ts';
 import { conversation } from './messages.ts';
@@ -43,13 +44,13 @@ export function chatCall(request: CreateChatCompletionRequest, stream: boolean):
     method: 'POST',
     path: '/v2/chat',
     headers: stream ? SSE_HEADERS : JSON_HEADERS,
-    body: JSON.stringify(body),
+    body: jsonBody(body),
   };
 }
 
 /** A call with a JSON body and a JSON answer. */
 export function postCall(path: string, body: JsonObject): Outbound {
-  return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(body) };
+  return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(body) };
 }
 
 /** A call without a body. */

@@ -5,6 +5,7 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { Outbound } from '../../dialect.ts';
 import { given, isObject } from '../../json-object.ts';
 import { modelPath } from '../../model-path.ts';
@@ -50,13 +51,13 @@ export function generateCall(
     method: 'POST',
     path: `${collection}/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     headers: stream ? SSE_HEADERS : JSON_HEADERS,
-    body: JSON.stringify(generateBody(request)),
+    body: jsonBody(generateBody(request)),
   };
 }
 
 /** A call with a JSON body and a JSON answer. */
 export function postCall(path: string, body: JsonObject): Outbound {
-  return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(body) };
+  return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(body) };
 }
 
 /** A call without a body. */

@@ -1,7 +1,8 @@
 // What goes out: the caller's own text where it says the same, else the request's
 // message written as JSON.
 import type { DescMessage, JsonObject, Message } from '@bufbuild/protobuf';
-import { rawJsonOf } from '../../../lib/raw-json.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
+import { jsonValueOf, parsedValueOf, rawJsonOf } from '../../../lib/raw-json.ts';
 import type { MessageJson, Outbound, ProviderEntry } from '../../dialect.ts';
 import { isObject } from '../../json-object.ts';
 
@@ -26,7 +27,7 @@ export function wholeCall(
   request: Message,
   provider: ProviderEntry,
 ): Outbound {
-  const raw = provider.renames === undefined ? rawJsonOf(request) : undefined;
+  const raw = unchanged(request, provider);
   const streams = (request as Streaming).stream === true;
   if (raw !== undefined && !streams) return { method: 'POST', path, headers: JSON_HEADERS, body: raw };
   const body = encodeBody(json, schema, request, provider);
@@ -34,7 +35,7 @@ export function wholeCall(
     delete body.stream;
     delete body.stream_options;
   }
-  return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(body) };
+  return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(body) };
 }
 
 /**
@@ -49,7 +50,7 @@ export function streamedCall(
   provider: ProviderEntry,
 ): Outbound {
   const raw = unchanged(request, provider);
-  const text = raw && streamedText(raw, request as Streaming, provider);
+  const text = raw && streamedText(bytesOf(raw), request as Streaming, provider);
   if (text !== undefined) return { method: 'POST', path, headers: SSE_HEADERS, body: text };
   const body = encodeBody(json, schema, request, provider);
   body.stream = true;
@@ -58,12 +59,20 @@ export function streamedCall(
     const given = body.stream_options;
     body.stream_options = isObject(given) ? { ...given, include_usage: true } : { include_usage: true };
   }
-  return { method: 'POST', path, headers: SSE_HEADERS, body: JSON.stringify(body) };
+  return { method: 'POST', path, headers: SSE_HEADERS, body: jsonBody(body) };
 }
 
-/** The caller's original text, where the provider uses OpenAI's names. */
-function unchanged(request: Message, provider: ProviderEntry): Uint8Array | undefined {
-  const raw = provider.renames === undefined ? rawJsonOf(request) : undefined;
+/** The caller's original text, where it has no member that the provider names otherwise. */
+function unchanged(request: Message, { renames }: ProviderEntry): string | Uint8Array | undefined {
+  const raw = rawJsonOf(request);
+  if (raw === undefined || renames === undefined) return raw;
+  const value = parsedValueOf(request);
+  if (!isObject(value)) return undefined;
+  for (const ours in renames) if (Object.hasOwn(value, ours)) return undefined;
+  return raw;
+}
+
+function bytesOf(raw: string | Uint8Array): Uint8Array {
   return typeof raw === 'string' ? Buffer.from(raw) : raw;
 }
 
@@ -86,7 +95,7 @@ function encodeBody(
   message: Message,
   provider: ProviderEntry,
 ): JsonObject {
-  const body = json.encode(schema, message) as JsonObject;
+  const body = { ...(jsonValueOf(message) ?? (json.encode(schema, message) as JsonObject)) };
   if (provider.renames === undefined) return body;
   for (const [ours, theirs] of Object.entries(provider.renames)) {
     if (!Object.hasOwn(body, ours)) continue;

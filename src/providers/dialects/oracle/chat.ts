@@ -5,6 +5,7 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { MessageJson, Outbound, TranslationContext } from '../../dialect.ts';
 import { given } from '../../json-object.ts';
 import { pathSegment } from '../../path-segment.ts';
@@ -67,7 +68,7 @@ function call(request: CreateChatCompletionRequest, context: TranslationContext,
     method: 'POST',
     path: `/${pathSegment(version)}/actions/chat`,
     headers: stream ? SSE_TYPES : JSON_TYPES,
-    body: JSON.stringify(body),
+    body: jsonBody(body),
   };
 }
 

@@ -1,6 +1,8 @@
 // Chat completions by the wire of the model's maker: generateContent, Anthropic's Messages and Mistral's chat over
 // rawPredict, and chat completions as they are.
+
 import type { CreateChatCompletionRequest } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import { mistralAi } from '../../catalog/mistral-ai.ts';
 import type { MessageJson, Outbound, Target, TranslationContext } from '../../dialect.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
@@ -69,7 +71,7 @@ function anthropicCall(
     method: 'POST',
     path: rawPredictPath(served, stream),
     headers: messagesHeaders(betas, options, stream),
-    body: JSON.stringify({ anthropic_version: ANTHROPIC_VERSION, ...rest }),
+    body: jsonBody({ anthropic_version: ANTHROPIC_VERSION, ...rest }),
   };
 }
 

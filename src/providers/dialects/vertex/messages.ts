@@ -5,6 +5,7 @@ import type {
   Message,
   MessageEvent,
 } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
+import { jsonBody, UnwrittenJson } from '../../../lib/json-in-slices.ts';
 import type { MessageJson, Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
 import { messagesForm } from '../../forms/messages/form.ts';
 import { messagesCall, nativeMessages } from '../../forms/messages/native.ts';
@@ -22,10 +23,9 @@ export function messages(json: MessageJson): Messages {
   const of = (request: CreateMessageRequest): Messages => (isClaude(request) ? native : translated);
   const call = (request: CreateMessageRequest, context: TranslationContext, stream: boolean): Outbound => {
     const outbound = messagesCall(json, request, context, stream);
-    const text = Buffer.from(outbound.body ?? '').toString('utf8');
-    const { model: _, ...body } = JSON.parse(text) as JsonObject;
+    const { model: _, ...body } = jsonIn(outbound.body);
     const path = rawPredictPath(servedModel(request.model ?? ''), stream);
-    return { ...outbound, path, body: JSON.stringify({ anthropic_version: ANTHROPIC_VERSION, ...body }) };
+    return { ...outbound, path, body: jsonBody({ anthropic_version: ANTHROPIC_VERSION, ...body }) };
   };
   return {
     request: (request, context) =>
@@ -36,4 +36,9 @@ export function messages(json: MessageJson): Messages {
     stream: (request, context) => of(request).stream(request, context),
     wholeAsChunks: (answer, request) => of(request).wholeAsChunks(answer, request),
   };
+}
+
+function jsonIn(body: Outbound['body']): JsonObject {
+  if (body instanceof UnwrittenJson) return body.value as JsonObject;
+  return JSON.parse(Buffer.from(body ?? '').toString('utf8')) as JsonObject;
 }

@@ -6,6 +6,7 @@ import type {
   InvokeModelResponse,
 } from '../../../../gen/gateway/inference/v2/bedrock_pb.ts';
 import { fail } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, Outbound, StreamingOperation, StreamTranslator, UsageTap } from '../../dialect.ts';
 import { exceptionOf, isException } from '../../dialects/bedrock/error.ts';
@@ -25,7 +26,7 @@ export function nativeInvoke(
   const call = (request: InvokeModelRequest, verb: string): Outbound => {
     const { model: _, ...body } = bodyOf(json, request);
     const path = `/model/${modelSegment(request.model ?? '')}/${verb}`;
-    return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(withoutKept(body)) };
+    return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(withoutKept(body)) };
   };
   return {
     request: (request) => call(request, 'invoke'),

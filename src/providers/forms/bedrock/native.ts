@@ -8,13 +8,14 @@ import {
   ConverseResponseSchema,
 } from '../../../../gen/gateway/inference/v2/bedrock_pb.ts';
 import { fail } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import type { MessageJson, Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
 import { modelSegment } from '../../dialects/bedrock/model-id.ts';
 import { readObject } from '../../dialects/bedrock/response.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { jsonOf } from '../json-of.ts';
-import { keptIn, MARK } from '../messages/kept.ts';
+import { keptIn } from '../messages/kept.ts';
 import { answerOf, eventOf } from './form.ts';
 import { NativeEvents } from './native-events.ts';
 import { wholeAsEvents } from './whole-as-events.ts';
@@ -32,7 +33,7 @@ export function nativeConverse(
   const call = (request: ConverseRequest, verb: string, headers: readonly string[]): Outbound => {
     const { model: _, ...body } = json.encode(ConverseRequestSchema, request) as JsonObject;
     const path = `/model/${modelSegment(request.model ?? '')}/${verb}`;
-    return { method: 'POST', path, headers, body: JSON.stringify(withoutKept(body)) };
+    return { method: 'POST', path, headers, body: jsonBody(withoutKept(body)) };
   };
   return {
     request: (request) => call(request, 'converse', JSON_HEADERS),
@@ -48,7 +49,7 @@ export function nativeConverse(
 /** Thinking that another wire made: Bedrock refuses signatures that are not its own. */
 function withoutKept(body: JsonObject): JsonObject {
   const { messages } = body;
-  if (!Array.isArray(messages) || !JSON.stringify(messages).includes(MARK)) return body;
+  if (!Array.isArray(messages) || !messages.some(holdsKept)) return body;
   return {
     ...body,
     messages: messages.map((message) => {
@@ -56,6 +57,11 @@ function withoutKept(body: JsonObject): JsonObject {
       return { ...message, content: message.content.filter((block) => !isObject(block) || !isKept(block)) };
     }),
   };
+}
+
+function holdsKept(message: unknown): boolean {
+  if (!isObject(message) || !Array.isArray(message.content)) return false;
+  return message.content.some((block) => isObject(block) && isKept(block));
 }
 
 function isKept({ reasoningContent }: JsonObject): boolean {

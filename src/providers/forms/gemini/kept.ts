@@ -29,7 +29,7 @@ export function keptIn(signature: string): JsonObject[] | undefined {
 /** The request's body without signatures that were made here: Google refuses those that are not its own. */
 export function withoutKept(body: JsonObject): JsonObject {
   const { contents } = body;
-  if (!Array.isArray(contents) || !JSON.stringify(contents).includes(MARK)) return body;
+  if (!Array.isArray(contents) || !contents.some(holdsKept)) return body;
   return {
     ...body,
     contents: contents.map((content) => {
@@ -39,8 +39,17 @@ export function withoutKept(body: JsonObject): JsonObject {
   };
 }
 
+function holdsKept(content: unknown): boolean {
+  if (!isObject(content) || !Array.isArray(content.parts)) return false;
+  return content.parts.some((part) => isObject(part) && isKept(part));
+}
+
+function isKept({ thoughtSignature: signature }: JsonObject): boolean {
+  return typeof signature === 'string' && keptIn(signature) !== undefined;
+}
+
 function withoutMark(part: JsonObject): JsonObject[] {
-  const { thoughtSignature: signature, ...rest } = part;
-  if (typeof signature !== 'string' || keptIn(signature) === undefined) return [part];
+  if (!isKept(part)) return [part];
+  const { thoughtSignature: _, ...rest } = part;
   return part.thought === true ? [] : [rest];
 }

@@ -17,6 +17,7 @@ import {
   GenerateContentRequestSchema,
   type GenerateContentResponse,
 } from '../../../../gen/gateway/inference/v2/gemini_pb.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type {
@@ -58,7 +59,7 @@ export function nativeGenerate(
       method: 'POST',
       path: `${at(request.model ?? '')}:${verb}`,
       headers,
-      body: JSON.stringify(body),
+      body: jsonBody(body),
     };
   };
   return {
@@ -81,12 +82,12 @@ export function nativeCount(
       const { generateContentRequest: whole } = body;
       const path = `${at(request.model ?? '')}:countTokens`;
       if (!isObject(whole))
-        return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(withoutKept(body)) };
+        return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(withoutKept(body)) };
       const named = {
         ...body,
         generateContentRequest: { ...withoutKept(whole), model: nameOf(request.model) },
       };
-      return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(named) };
+      return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(named) };
     },
     response: (body, _request, context) => readWhole(json, ContentTokensSchema, body, context),
   };
@@ -98,7 +99,7 @@ export function nativeEmbed(json: MessageJson): Operation<EmbedContentRequest, C
     request(request) {
       const body = { model: nameOf(request.model), ...bodyOf(json, EmbedContentRequestSchema, request) };
       const path = `${AT_MODELS(request.model ?? '')}:embedContent`;
-      return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(body) };
+      return { method: 'POST', path, headers: JSON_HEADERS, body: jsonBody(body) };
     },
     response: (body, _request, context) => readWhole(json, ContentEmbeddingSchema, body, context),
   };
@@ -115,7 +116,7 @@ export function nativeBatchEmbed(json: MessageJson): Operation<BatchEmbedContent
         method: 'POST',
         path,
         headers: JSON_HEADERS,
-        body: JSON.stringify({ ...rest, requests: each }),
+        body: jsonBody({ ...rest, requests: each }),
       };
     },
     response: (body, _request, context) => readWhole(json, ContentEmbeddingsSchema, body, context),

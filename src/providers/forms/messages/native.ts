@@ -12,6 +12,7 @@ import {
   MessageTokensSchema,
 } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
 import { fail, type GatewayError, invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../../../lib/raw-json.ts';
 import type {
@@ -76,7 +77,7 @@ export function messagesCall(
 /** A request with the caller's own headers of Anthropic. */
 export function call(
   path: string,
-  body: string | Uint8Array,
+  body: Outbound['body'],
   { target, relayed }: TranslationContext,
   betas: unknown,
   stream: boolean,
@@ -107,7 +108,7 @@ function betaNames(betas: unknown): string | undefined {
 }
 
 interface Body {
-  readonly body: string | Uint8Array;
+  readonly body: Outbound['body'];
   readonly betas: unknown;
 }
 
@@ -123,7 +124,7 @@ function bodyOf(
   const isSame = raw !== undefined && betas === undefined && (request.stream ?? false) === (stream ?? false);
   if (isSame && !holdsMark(raw)) return { body: raw, betas };
   const { betas: _, stream: __, ...body } = withoutKept(jsonOf(json, schema, request));
-  return { body: JSON.stringify(stream ? { ...body, stream: true } : body), betas };
+  return { body: jsonBody(stream ? { ...body, stream: true } : body), betas };
 }
 
 function holdsMark(raw: string | Uint8Array): boolean {

@@ -13,6 +13,7 @@ import {
   type ResponseInput,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
 import { fail, invalidField } from '../../../lib/errors.ts';
+import { jsonBody } from '../../../lib/json-in-slices.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../../../lib/raw-json.ts';
 import type {
@@ -93,13 +94,13 @@ function bodyOf(
   request: Message & { readonly stream?: boolean },
   input: ResponseInput | undefined,
   stream: boolean | undefined,
-): string | Uint8Array {
+): Outbound['body'] {
   const raw = rawJsonOf(request);
   const foreign = holdsForeign(input);
   if (raw !== undefined && !foreign && (request.stream ?? false) === (stream ?? false)) return raw;
   const { stream: _, ...body } = jsonOf(json, schema, request);
   if (foreign) body.input = arrayOf(body.input).filter((item) => !isObject(item) || !isForeign(item));
-  return JSON.stringify(stream ? { ...body, stream } : body);
+  return jsonBody(stream ? { ...body, stream } : body);
 }
 
 /** Reasoning that another wire gave: this one could not read it. */

@@ -1,5 +1,5 @@
 // The port's parts that change what is kept: corrections, retention, bodies.
-import { setImmediate } from 'node:timers/promises';
+import { jsonTextInSlices } from '../../../lib/json-in-slices.ts';
 import { nextSlice } from '../../../lib/time-slices.ts';
 import type { BodiesRecord, LogStore } from '../../log-store.ts';
 import type { WriterCall } from '../protocol.ts';
@@ -15,8 +15,6 @@ import type { Dropping, Due, Unsummed } from './retire.ts';
 
 /** Corrections over many segments, or a large day. */
 const LONG_MS = 600_000;
-/** Characters of bodies written as JSON between two turns of the event loop. */
-const SLICE = 512 * 1024;
 
 export interface CompactionStore extends Pick<LogStore, 'reprice' | 'expire' | 'appendBodies' | 'bodies'> {
   /** Makes the roll-ups of past days; `expire` does this too. */
@@ -118,15 +116,12 @@ async function encoded(
 ): Promise<{ readonly keys: BodyKey[]; readonly lines: string[]; readonly length: number }> {
   const lines: string[] = [];
   let length = 0;
-  let slice = 0;
   for (const record of batch) {
-    const line = JSON.stringify(record);
+    const line = await jsonTextInSlices(record);
     lines.push(line);
     length += line.length;
-    slice += line.length;
-    if (slice < SLICE) continue;
-    slice = 0;
-    await setImmediate();
+    const next = nextSlice();
+    if (next !== undefined) await next;
   }
   const keys = batch.map(({ organisationId, id, createdAt, keepDays }): BodyKey => {
     return [organisationId, id, createdAt, keepDays];
