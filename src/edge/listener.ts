@@ -57,6 +57,12 @@ const MAX_HEADER_BYTES = 65_536;
 const STRANGERS_STREAMS = 100;
 const MAX_CONCURRENT_STREAMS = 1000;
 const STRANGERS_AT_ONCE = 8;
+/**
+ * Streams that a client may reset at once on one connection, and in each second after that: the engine spends up to 0.15 ms
+ * on each before any code here sees it. Beyond it the session ends.
+ */
+const RESETS_AT_ONCE = 256;
+const RESETS_PER_SECOND = 33;
 /** Requests of connections with a valid key that begin in one turn: about 20 ms. */
 const CALLERS_AT_ONCE = 64;
 /** Bytes that are read of a body that is not wanted, and for how long, so that its answer is not lost with a reset. */
@@ -132,6 +138,8 @@ export function createListener({
         maxHeaderListSize: MAX_HEADER_BYTES,
         enableConnectProtocol: upgrades !== undefined,
       },
+      streamResetBurst: RESETS_AT_ONCE,
+      streamResetRate: RESETS_PER_SECOND,
     },
     handle as unknown as (req: http2.Http2ServerRequest, res: http2.Http2ServerResponse) => void,
   );
