@@ -7,7 +7,7 @@ import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/
 import { Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
-import { jsonInSlices } from '../lib/json-in-slices.ts';
+import { jsonBody, jsonInSlices } from '../lib/json-in-slices.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { bodyLimitOf } from '../rest/body-limit.ts';
 import { codec } from '../rest/codec.ts';
@@ -178,7 +178,7 @@ async function operation(
       return;
     }
     const answer = await deps.transport.unary(call, input);
-    const json = rawJsonOf(answer) ?? writtenJson(route.plane, codec.encode(method.output, answer));
+    const json = rawJsonOf(answer) ?? writtenJson(codec.encode(method.output, answer));
     const { form } = annotationsOf(method);
     const written = json instanceof Promise ? await json : json;
     respondJson(res, call.record.status ?? 200, written, namedIn(form, call, answerHeaders(call)));
@@ -187,9 +187,10 @@ async function operation(
   }
 }
 
-/** Lists of the control plane may be long: they are written in slices of the event loop. */
-function writtenJson(plane: Plane, value: unknown): string | Promise<string | Uint8Array> {
-  return plane === Plane.CONTROL ? jsonInSlices(value) : JSON.stringify(value);
+/** What is long is written in slices of the event loop: lists, and answers that guardrails looked at. */
+function writtenJson(value: unknown): string | Promise<string | Uint8Array> {
+  const json = jsonBody(value);
+  return typeof json === 'string' ? json : jsonInSlices(json.value);
 }
 
 /** A plain request for what is a WebSocket: a caller without a valid key is refused as everywhere, others are told. */

@@ -13,9 +13,11 @@ import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { type GatewayError, invalidField } from '../../lib/errors.ts';
 import { checkReadable } from '../../lib/heavy-message.ts';
-import { attachRawJson, rawValueOf } from '../../lib/raw-json.ts';
+import { attachRawJson, rawJsonOf, rawValueOf } from '../../lib/raw-json.ts';
+import { nextTurn } from '../../lib/time-slices.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
+import { LIGHT_BYTES } from '../../rest/json-weight.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withClaims } from './claims.ts';
 import { type Explanation, plain } from './explain.ts';
@@ -129,11 +131,15 @@ export class Guards<Request extends object> {
     signal: AbortLike,
   ): Promise<Served<Answer>> {
     const hooks = (bound.plan.guardrails as Guardrails).output;
+    // A long answer is read, and written with what was found, in turns of its own.
+    const isLong = (rawJsonOf(answer)?.length ?? 0) > LIGHT_BYTES;
+    if (isLong) await nextTurn();
     const json = answerJson(this.#name, answer);
     const response = { ...responseBody(traffic.api, json), status: 200 };
     const later = laterHooks(this.#call, 'after', this.#keepsLate);
     const output = await this.#checks.runner.run(hooks, { ...traffic, response }, signal, later);
     noteHooks(this.#call, output, 'after');
+    if (isLong) await nextTurn();
     if (output.decision === 'deny') throw this.#denied(bound, input, output);
     const written = output.response !== undefined && output.response !== json;
     return {
