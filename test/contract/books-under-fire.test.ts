@@ -164,6 +164,13 @@ function answer(res: http.ServerResponse, wire: Wire, way: string, stream: boole
   write(wire.says);
   if (way === 'breaks') return void setImmediate(() => res.destroy());
   if (way === 'hangs') return;
+  if (way === 'slow') {
+    setTimeout(() => {
+      write(wire.ends);
+      res.end();
+    }, 300);
+    return;
+  }
   if (way === 'fails-late') return void res.end(eventText(wire.fails));
   if (way !== 'stops') write(wire.ends);
   res.end();
@@ -316,6 +323,33 @@ for (const form of Object.keys(FORMS) as Form[]) {
       t.true(entry!.usage_estimated);
     });
   }
+
+  for (const stream of [false, true]) {
+    const how = `${form}, ${stream ? 'streamed' : 'whole'}`;
+
+    test(`${how}: a guardrail denies the answer, which is paid`, async (t) => {
+      const checks = [{ id: 'default.contains', parameters: { words: ['xxxx'], operator: 'none' } }];
+      const one = await world(form, ['ok'], { output_guardrails: [{ deny: true, checks }] }, stream);
+      const answered = await post(one.made);
+      await answered.text();
+      t.is(answered.status, 446);
+      const [entry] = await booked(t, one);
+      t.is((entry!.attempts as Json[]).length, 1);
+      t.true(BigInt(String(entry!.cost_exact)) > 0n);
+    });
+  }
+
+  test(`${form}, streamed: its caller leaves, and it is read to its end`, async (t) => {
+    const one = await world(form, ['slow'], { on_client_cut: 'drain' }, true);
+    const aborter = new AbortController();
+    const answered = await post(one.made, aborter.signal);
+    await answered.body?.getReader().read();
+    aborter.abort();
+    const [entry] = await booked(t, one);
+    t.is(entry!.status_code, 499);
+    t.is(entry!.cost_exact, String(one.price));
+    t.false(entry!.usage_estimated === true);
+  });
 
   for (const [what, way] of [
     ['breaks', 'breaks'],
