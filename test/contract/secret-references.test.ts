@@ -70,7 +70,11 @@ story(
       }),
       {},
     );
-    await update({ auth_config: { vault_addr: 'https://other.example.com' } });
+    // A token goes to no other address than it was given for.
+    const elsewhere = { vault_addr: 'https://other.example.com' };
+    const kept = { secret_reference_id: own, auth_config: elsewhere };
+    t.is((await admin.refused(method.updateSecretReference, kept)).param, 'auth_config.vault_token');
+    await update({ auth_config: { ...elsewhere, vault_token: 'hvs.another-long-token' } });
     const changed = await get();
     t.is(changed.name, 'Renamed');
     t.is(changed.manager_type, 'hashicorp_vault');
