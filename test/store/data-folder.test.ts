@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -127,6 +128,12 @@ test('a part that cannot be read is named', async (t) => {
     'no database at all, but long enough to be taken for one'.repeat(100),
   );
   refuses(t, other, 'sluice.db', /cannot be read/);
+  // What the system says of a folder that is closed to the process, or on a bad disk, is no loss.
+  const closed = await ranOnce();
+  const mark = join(closed, 'logs', 'store.id');
+  rmSync(mark);
+  symlinkSync(mark, mark);
+  refuses(t, closed, 'logs', /cannot be read \(ELOOP/);
 });
 
 test('a folder of before there were ids is adopted whole, and refused with its log or its state away', async (t) => {

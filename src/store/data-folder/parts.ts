@@ -46,11 +46,20 @@ export function findPart(dataDir: string, part: Part): Found {
     case 'key':
       return { kind: 'unmarked' };
     case 'folder':
-      return markedWith(
-        existsSync(join(path, MARK)) ? readFileSync(join(path, MARK), 'utf8').trim() : undefined,
-      );
+      return markedWith(markIn(path));
     case 'database':
       return markedWith(onDatabase(path, idIn));
+  }
+}
+
+/** The id in a folder; undefined: there is none. @throws Error of the system where it cannot be read */
+function markIn(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, MARK), 'utf8').trim();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
   }
 }
 
