@@ -9,8 +9,6 @@ import {
 import type { Call } from '../call/call.ts';
 import { textsIn } from '../ledger/tokens/texts.ts';
 import { GatewayError } from '../lib/errors.ts';
-import { nextTurn } from '../lib/time-slices.ts';
-import { LIGHT_BYTES } from '../rest/json-weight.ts';
 import { checkMessages } from './message-rules.ts';
 import { threadOf } from './message-threads.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
@@ -22,14 +20,12 @@ export function messagesService(pipeline: Pipeline, kept: KeptResponses) {
   return {
     async createMessage(request: CreateMessageRequest, call: Call) {
       checkMessages(request, call.headers.plain('anthropic-beta'));
-      if (isLong(call)) await nextTurn();
       const thread = await threadOf(kept, call, request);
       const answer = await runWhole(pipeline, call, 'messages', request, request.model, thread?.narrowed);
       return thread === undefined ? answer : thread.whole(answer);
     },
     async streamMessage(request: CreateMessageRequest, call: Call) {
       checkMessages(request, call.headers.plain('anthropic-beta'));
-      if (isLong(call)) await nextTurn();
       const thread = await threadOf(kept, call, request);
       const events = await runStream(pipeline, call, 'messages', request, request.model, thread?.narrowed);
       return thread === undefined ? events : thread.streamed(events);
@@ -44,11 +40,6 @@ export function messagesService(pipeline: Pipeline, kept: KeptResponses) {
       }
     },
   };
-}
-
-/** Whether its rules and its translation are work for two turns of the event loop: 6,000 messages take 40 ms each at first. */
-function isLong({ bodyBytes }: Call): boolean {
-  return (bodyBytes ?? 0) > LIGHT_BYTES;
 }
 
 /** Tokens of an image or of a page, as Anthropic's documents have them ("Vision": at most about 1,600). */

@@ -43,7 +43,7 @@ export function written(outbound: Outbound): Written | Promise<Written> {
 }
 
 /** Whether each part of the work on a request is for a turn of its own: 6,000 messages take 40 ms at first. */
-export function isLong({ bodyBytes }: Call): boolean {
+function isLong({ bodyBytes }: Call): boolean {
   return (bodyBytes ?? 0) > LIGHT_BYTES;
 }
 

@@ -319,7 +319,7 @@ const scenario: Scenario = {
   attack:
     'callers send images of 20 MB, thousands of images and of calls in each form to each wire, and providers answer with thousands of calls and of signed thoughts for each form',
   bound: 'no turn over 50 ms, the first call of a process included; every call has an answer, and no 500',
-  test: 'test/inference/pipeline/inner-json.test.ts',
+  test: 'test/inference/pipeline/long-requests.test.ts',
   async run(lab) {
     let answer = '';
     const server = http.createServer((req, res) => {
