@@ -69,6 +69,10 @@ export interface Connection {
   /** Answers of node:http over HTTP/1 that are not complete. */
   readonly answers: Set<ServerResponse>;
   running: number;
+  /** Requests of HTTP/2 that began in this turn of the event loop, until a valid key is seen. */
+  begun: number;
+  /** Bytes that were read when it was last looked at for a flood. */
+  looked: number;
   /** When something happened last, in Unix milliseconds: a request of an unauthenticated client, any bytes of a caller. */
   lastAt: number;
   read: number;
@@ -130,6 +134,8 @@ export class Connections {
       plain: undefined,
       answers: new Set(),
       running: 0,
+      begun: 0,
+      looked: 0,
       lastAt: now,
       read: 0,
       written: 0,

@@ -16,6 +16,7 @@ import {
 } from './connections.ts';
 import { readFirstBytes } from './first-bytes.ts';
 import { onHalfClosed } from './half-closed.ts';
+import { Http2Floods } from './http2-floods.ts';
 import { http2Upgrades } from './http2-upgrades.ts';
 import { type Plain, PlainConnection, type PlainDeps } from './plain/connection.ts';
 import { readInSlices } from './read-in-slices.ts';
@@ -81,6 +82,7 @@ export function createListener({
   tls: pem,
 }: ListenerOptions): Listener {
   const connections = new Connections(limits, times);
+  const floods = new Http2Floods(limits.isExempt ?? (() => false));
   const owners = new WeakMap<object, Connection>();
   const byPeer = new Map<string, Connection>();
   let draining = false;
@@ -173,9 +175,11 @@ export function createListener({
     const { stream } = connection;
     owners.set(stream, connection);
     if (version === 2) {
-      opening = connection;
-      h2.emit('connection', stream);
-      opening = undefined;
+      floods.begin(connection, () => {
+        opening = connection;
+        h2.emit('connection', stream);
+        opening = undefined;
+      });
       return;
     }
     if (plainDeps === undefined || draining) {
@@ -218,8 +222,16 @@ export function createListener({
     opening.session = session;
     owners.set(session, opening);
   });
-  // A peer's broken bytes are its own affair; the connection is closed and nothing else happens.
-  h2.on('sessionError', () => {});
+  // Before a request is made of it.
+  h2.prependListener('stream', ({ session }) => {
+    const connection = session && owners.get(session);
+    if (connection !== undefined) floods.countRequest(connection);
+  });
+  // A peer's broken bytes end its connection: the engine says so of those that reset too many streams, too.
+  h2.on('sessionError', (_error, session) => {
+    const connection = owners.get(session);
+    if (connection !== undefined) floods.end(connection);
+  });
   http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     onBadBytes(error, socket as net.Socket, owners.get(socket)?.answers ?? new Set());
   });
@@ -268,6 +280,7 @@ export function createListener({
       clearInterval(idle);
       clearTimeout(cut);
       connections.close();
+      floods.close();
       // Ends the watch that was started above.
       http1.close();
     },
