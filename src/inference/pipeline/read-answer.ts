@@ -7,6 +7,7 @@ import { MOST_EVENT_WEIGHT, READ_BYTE } from '../../lib/heavy-event.ts';
 import { markHeavy } from '../../lib/heavy-message.ts';
 import { lazyMessage } from '../../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
+import { nextTurn } from '../../lib/time-slices.ts';
 import type { Operation, Translated, TranslationContext } from '../../providers/dialect.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { parseAnswer } from '../../providers/parse-answer.ts';
@@ -78,9 +79,13 @@ export function readAnswer<Request, Answer extends object>(
     return answerOf<Answer>(name, body, read, target.provider.id);
   };
   if (body.length > NEAR_BYTES) return far();
-  return isTooHeavy(body, NEAR_WEIGHT).then((heavy) =>
-    heavy ? far() : operation.response(body, request, context),
-  );
+  return isTooHeavy(body, NEAR_WEIGHT).then(async (heavy) => {
+    if (heavy) return far();
+    const read = operation.response(body, request, context);
+    // What is done with it has another turn: in the first calls of a process each takes 30 ms.
+    await nextTurn();
+    return read;
+  });
 }
 
 /** Whether bytes may be an object or a list of JSON: what else comes whole, e.g. speech, is not looked through. */

@@ -7,6 +7,7 @@ import {
   type ResponseCache,
   type ResponseCacheOptions,
 } from '../../../src/inference/cache/response-cache.ts';
+import { eventually } from '../../support/eventually.ts';
 import { ask, PIECES, pieces, read, SIMPLE, soon, subject, TEXT } from './subject.ts';
 
 export interface ContractStore {
@@ -47,7 +48,8 @@ export function responseCacheContract(test: TestFn, store: ContractStore): void 
     const first = ask(subject(body, org), SIMPLE, { answerNote: () => ({ model: 'm-1' }) });
     t.is(await cache.whole(first.call, TEXT, run), 'answer');
     t.is(first.report().status, 'MISS');
-    await soon(20);
+    // An answer is stored after it went out.
+    await eventually('an age', async () => ((await cache.peek(first.call, TEXT)).ageMs ?? -1) >= 10);
     const second = ask(subject(body, org), SIMPLE);
     t.is(await cache.whole(second.call, TEXT, run), 'answer');
     t.like(second.report(), { status: 'HIT', key: first.report().key, note: { model: 'm-1' } });
