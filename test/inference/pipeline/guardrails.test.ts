@@ -23,7 +23,7 @@ test.before(async () => {
       const list = told.get(req.url ?? '') ?? [];
       told.set(req.url ?? '', [...list, JSON.parse(Buffer.concat(chunks).toString()) as Json]);
       const deep = `{"verdict":true,"data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
-      if (req.url === '/slow') return void setTimeout(() => res.end('{"verdict":true}'), 300);
+      if (req.url === '/slow') return void setTimeout(() => res.end('{"verdict":true}'), 900);
       res.end(req.url === '/deep' ? deep : JSON.stringify({ verdict: !req.url?.startsWith('/no') }));
     });
   });
@@ -209,7 +209,7 @@ test('a webhook that answers with a nest without end is one that does not answer
 
 test('the time of guardrails is not the provider’s', async (t) => {
   for (const side of ['input_guardrails', 'output_guardrails']) {
-    const { status, sent, headers } = await ask(() => ({ request_timeout: 150, [side]: [webhook('/slow')] }));
+    const { status, sent, headers } = await ask(() => ({ request_timeout: 700, [side]: [webhook('/slow')] }));
     t.is(status, 200);
     t.is(sent.length, 1);
     t.is(headers.get('x-gateway-retry-attempt-count'), '0');
